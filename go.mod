@@ -1,0 +1,3 @@
+module github.com/fencerow/fencerow
+
+go 1.25.0
