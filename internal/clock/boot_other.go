@@ -1,0 +1,9 @@
+//go:build !linux
+
+package clock
+
+import "time"
+
+func bootTime() (time.Duration, bool) { return 0, false }
+
+func bootID() string { return "" }
