@@ -1,0 +1,68 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"path"
+	"time"
+
+	"github.com/fencerow/fencerow/driver"
+	"github.com/fencerow/fencerow/internal/clock"
+)
+
+//go:embed sql
+var files embed.FS
+
+// Dialect is what differs between databases: the statements, one per file under sql/, and the clock that measures leases.
+type Dialect struct {
+	name      string
+	guarantee driver.Guarantee
+	// check refuses a database that cannot keep the promises.
+	check func(context.Context, *sql.DB) error
+	// clock returns the arguments by which statements learn the time, after their own. It is nil where the server's own
+	// clock measures the leases.
+	clock func() []any
+}
+
+// SQLite is the dialect for SQLite 3.38 and later, with any driver.
+var SQLite = Dialect{
+	name:      "sqlite",
+	guarantee: driver.SingleNode,
+	check:     checkSQLite,
+	clock: func() []any {
+		now, epoch := clock.Host()
+		return []any{now, epoch}
+	},
+}
+
+// Schema returns the statements that create the tables, for a schema that is kept elsewhere.
+func (d Dialect) Schema() string { return d.statement("schema") }
+
+func (d Dialect) statement(name string) string {
+	text, err := files.ReadFile(path.Join("sql", d.name, name+".sql"))
+	if err != nil {
+		return "" // the zero Dialect; Open refuses it
+	}
+	return string(text)
+}
+
+// statements are the texts of a dialect, read once.
+type statements struct {
+	identify, source, acquire, renew, release, seed, inspect string
+}
+
+func (d Dialect) statements() statements {
+	return statements{
+		identify: d.statement("identify"),
+		source:   d.statement("source"),
+		acquire:  d.statement("acquire"),
+		renew:    d.statement("renew"),
+		release:  d.statement("release"),
+		seed:     d.statement("seed"),
+		inspect:  d.statement("inspect"),
+	}
+}
+
+// ttlUnit is the resolution that all dialects share.
+const ttlUnit = time.Millisecond

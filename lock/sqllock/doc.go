@@ -1,0 +1,25 @@
+// Package sqllock is a lock service in a table of a database that you already have, through database/sql.
+//
+// The number of a grant is one more than the number in the resource's row, taken while that row is locked, in the same
+// statement that grants. Rows are never deleted, so that no number is issued again.
+//
+// The caller brings the database handle and its driver:
+//
+//	db, err := sql.Open("sqlite", "file:locks.db?_txlock=immediate&_pragma=busy_timeout(5000)"+
+//		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+//	svc, err := sqllock.Open(ctx, db, sqllock.SQLite)
+//	locker, err := fencerow.New(svc, nil)
+//
+// # SQLite
+//
+// One host only: SQLite's locks and the clock that measures the leases are those of one kernel. A file on a network file
+// system that can be recognized is refused. The file must be on disk and its connections must use synchronous=FULL, because
+// a commit lost in a power failure is a number issued twice. On Linux leases are measured by the boot-time clock: a step of
+// the wall clock changes nothing, a suspended machine goes on counting, and a reboot ends every lease, as it has ended every
+// process. On other systems the wall clock measures them, and setting it ends leases early or late.
+//
+// Waiting is polling. Processes that wait for the same resource are not served in order.
+//
+// Restoring or copying the file takes its numbers back; the source in it stays the same, so that nobody notices. Raise the
+// counters above the resources' marks with Seed after a restore.
+package sqllock
