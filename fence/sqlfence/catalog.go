@@ -1,0 +1,77 @@
+package sqlfence
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// catalog is what the database says about a table.
+type catalog struct {
+	kind    string            // "table", or what else it is
+	columns map[string]string // declared type by name
+	unique  [][]string        // the columns of each unique key
+}
+
+// check compares the schema with the table. The error names everything that is wrong.
+func (c catalog) check(s Schema) error {
+	if c.kind == "" {
+		return fmt.Errorf("the table %s does not exist, or this user cannot see it", s.Name)
+	}
+	if c.kind != "table" {
+		return fmt.Errorf("%s is a %s; a fence needs a table", s.Name, c.kind)
+	}
+	var errs []error
+	for _, name := range s.Key {
+		if _, ok := c.columns[name]; !ok {
+			errs = append(errs, fmt.Errorf("the table %s has no key column %q", s.Name, name))
+		}
+	}
+	for _, name := range s.fence() {
+		declared, ok := c.columns[name]
+		switch {
+		case !ok:
+			errs = append(errs, fmt.Errorf("the table %s has no column %q; add it: ALTER TABLE %s ADD COLUMN %s %s",
+				s.Name, name, s.quoted(), quote(name), definition(name == s.Grant)))
+		case name == s.Grant && !isText(declared):
+			errs = append(errs, fmt.Errorf("the column %s of %s is %q; a grant id needs text", name, s.Name, declared))
+		case name != s.Grant && !isInt64(declared):
+			errs = append(errs, fmt.Errorf("the column %s of %s is %q; a number needs a 64-bit integer, bigint or INTEGER",
+				name, s.Name, declared))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func definition(grant bool) string {
+	if grant {
+		return "text NOT NULL DEFAULT ''"
+	}
+	return "bigint NOT NULL DEFAULT 0"
+}
+
+// isUnique reports whether the key columns stand for one row at the most.
+func (c catalog) isUnique(key []string) bool {
+	for _, columns := range c.unique {
+		if !slices.ContainsFunc(columns, func(name string) bool { return !slices.Contains(key, name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// isInt64 knows the type names of Postgres and SQLite. SQLite stores any integer type in 64 bits, but only a declared type
+// that contains INT makes it compare as numbers.
+func isInt64(declared string) bool {
+	switch strings.ToLower(declared) {
+	case "bigint", "int8", "integer(sqlite)":
+		return true
+	}
+	return false
+}
+
+func isText(declared string) bool {
+	declared = strings.ToLower(declared)
+	return strings.HasPrefix(declared, "text") || strings.HasPrefix(declared, "character varying") || strings.HasPrefix(declared, "varchar")
+}

@@ -1,0 +1,51 @@
+package sqlfence
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed sql
+var files embed.FS
+
+// Dialect is what differs between databases. Its statements are the files under sql/.
+type Dialect struct {
+	name string
+	// numbered placeholders are $1, $2; the others are question marks.
+	numbered bool
+	// lock is the suffix of a SELECT that keeps others from changing the row until the transaction ends.
+	lock string
+	// describe reads a table's columns and unique keys from the catalog.
+	describe func(ctx context.Context, db *sql.DB, name []string) (catalog, error)
+}
+
+// The dialects.
+var (
+	// Postgres is for PostgreSQL 11 and later.
+	Postgres = Dialect{name: "postgres", numbered: true, lock: " FOR NO KEY UPDATE", describe: describePostgres}
+	// SQLite is for SQLite 3.35 and later. Open the database with _txlock=immediate and a busy timeout.
+	SQLite = Dialect{name: "sqlite", describe: describeSQLite}
+)
+
+func (d Dialect) statement(name string) string {
+	text, err := files.ReadFile(path.Join("sql", d.name, name+".sql"))
+	if err != nil {
+		return "" // the zero Dialect, which Open functions refuse
+	}
+	return string(text)
+}
+
+// placeholder returns the text for the n-th argument, counted from 1.
+func (d Dialect) placeholder(n int) string {
+	if d.numbered {
+		return "$" + strconv.Itoa(n)
+	}
+	return "?"
+}
+
+// quote returns an identifier as SQL text. It is taken literally: case and all.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
