@@ -43,7 +43,8 @@ func (t Token) GrantID() string { return t.grantID }
 func (t Token) IsZero() bool { return t == Token{} }
 
 // Stamp returns the stamp of one operation under the grant, for a token that crossed processes. The step is 1 or more
-// and grows with each operation; a process that holds the [Lease] takes [Lease.Stamp] instead, which counts.
+// and grows with each operation; a process that holds the [Lease] takes [Lease.Stamp] instead, which counts. Two
+// processes that work under one token must share one count: two operations with the same step are taken for one.
 func (t Token) Stamp(step int64) Stamp { return Stamp{token: t, step: step} }
 
 // Compare returns -1, 0 or +1 as t was granted before, with or after u. Tokens of different sources or resources have

@@ -144,8 +144,9 @@ func (g *Gate) run(ctx context.Context, stamp fencerow.Stamp, through pass, fn f
 	}
 	// The claim is committed before anything is read.
 	if err := g.claim(ctx, stamp); err != nil {
-		return err
+		return err // told to the observer as the answer to the whole
 	}
+	_ = stamp.Settle(ctx, g.opts.Observer, fencerow.Claim, nil)
 	return attempt()
 }
 

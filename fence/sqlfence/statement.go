@@ -2,6 +2,8 @@ package sqlfence
 
 import (
 	"strings"
+	"sync"
+	"sync/atomic"
 	"text/template"
 
 	"github.com/fencerow/fencerow"
@@ -13,93 +15,172 @@ type statement struct {
 	args []any
 }
 
-// builder writes a statement for one dialect and collects its arguments in the order of their placeholders.
-type builder struct {
-	dialect Dialect
-	args    []any
-}
-
-func (b *builder) arg(value any) string {
-	b.args = append(b.args, value)
-	return b.dialect.placeholder(len(b.args))
-}
-
-// part writes a piece of the caller's SQL.
-func (b *builder) part(c Clause) string {
-	i := 0
-	return replacePlaceholders(c.text, func() string {
-		i++
-		return b.arg(c.args[i-1])
-	})
+// call is what one operation on a row brings along.
+type call struct {
+	stamp   fencerow.Stamp
+	key     Key
+	changes changes
+	columns []string // to return, of a claim
 }
 
 var rowTemplates = template.Must(template.ParseFS(files, "sql/row/*.sql"))
 
-// rowData is what the templates under sql/row see. Names are quoted already.
+// rowStatement returns the statement of a template under sql/row for a call. Texts are kept, because a program has few.
+func (t *Table) rowStatement(name string, c call) (statement, error) {
+	shape := name + "\x00" + c.shape()
+	r, ok := t.texts.get(shape)
+	if !ok {
+		var err error
+		if r, err = t.render(name, c); err != nil {
+			return statement{}, err
+		}
+		t.texts.put(shape, r)
+	}
+	args := make([]any, len(r.slots))
+	for i, slot := range r.slots {
+		args[i] = slot(c)
+	}
+	return statement{text: r.text, args: args}, nil
+}
+
+// shape is what a text depends on beside its template and table.
+func (c call) shape() string {
+	if len(c.changes.set) == 1 && len(c.changes.where) == 0 {
+		return c.changes.set[0].text
+	}
+	var parts []string
+	for _, list := range [][]Clause{c.changes.set, c.changes.where} {
+		for _, clause := range list {
+			parts = append(parts, clause.text)
+		}
+		parts = append(parts, "")
+	}
+	return strings.Join(append(parts, c.columns...), "\x00")
+}
+
+// rendered is a text, and where each of its arguments comes from.
+type rendered struct {
+	text  string
+	slots []func(call) any
+}
+
+func (t *Table) render(name string, c call) (*rendered, error) {
+	d := &rowData{dialect: t.dialect, schema: t.schema, call: c}
+	var text strings.Builder
+	if err := rowTemplates.ExecuteTemplate(&text, name+".sql", d); err != nil {
+		return nil, err
+	}
+	return &rendered{text: strings.TrimSpace(text.String()), slots: d.slots}, nil
+}
+
+// rowData is what the templates under sql/row see. Its methods are called where the template names them, so that arguments
+// come in the order of the text.
 type rowData struct {
-	b                  *builder
-	schema             Schema
-	stamp              fencerow.Stamp
-	key                Key
-	changes            changes
-	Columns, Lock      string
-	Table              string
-	Token, Step, Grant string
-	NotOlder           bool
+	dialect Dialect
+	schema  Schema
+	call    call
+	slots   []func(call) any
 }
 
-func (t *Table) data(stamp fencerow.Stamp, key Key, c changes) *rowData {
-	d := &rowData{
-		b: &builder{dialect: t.dialect}, schema: t.schema, stamp: stamp, key: key, changes: c,
-		Lock: t.dialect.lock, Table: t.schema.quoted(), Token: quote(t.schema.Token), NotOlder: t.schema.NotOlder,
-	}
-	if t.schema.Step != "" {
-		d.Step = quote(t.schema.Step)
-	}
-	if t.schema.Grant != "" {
-		d.Grant = quote(t.schema.Grant)
-	}
-	return d
+// arg adds an argument and returns its placeholder.
+func (d *rowData) arg(from func(call) any) string {
+	d.slots = append(d.slots, from)
+	return d.dialect.placeholder(len(d.slots))
 }
 
-// The methods below are evaluated where the template names them, so that arguments come in the order of the text.
-
-func (d *rowData) Number() int64    { return d.stamp.Token().Number() }
-func (d *rowData) StepValue() int64 { return d.stamp.Step() }
-func (d *rowData) GrantID() string  { return d.stamp.Token().GrantID() }
-
-func (d *rowData) Set() string {
-	parts := make([]string, len(d.changes.set))
-	for i, c := range d.changes.set {
-		parts[i] = d.b.part(c)
-	}
-	return strings.Join(parts, ", ")
+// Number is the placeholder of the stamp's number.
+func (d *rowData) Number() string {
+	return d.arg(func(c call) any { return c.stamp.Token().Number() })
 }
 
-func (d *rowData) Where() []string {
-	parts := make([]string, len(d.changes.where))
-	for i, c := range d.changes.where {
-		parts[i] = d.b.part(c)
-	}
-	return parts
+// GrantID is the placeholder of the stamp's grant id.
+func (d *rowData) GrantID() string {
+	return d.arg(func(c call) any { return c.stamp.Token().GrantID() })
 }
 
+// StepValue is the placeholder of the stamp's step.
+func (d *rowData) StepValue() string { return d.arg(func(c call) any { return c.stamp.Step() }) }
+
+// Table, Token, Step and Grant are the names of the schema, quoted; empty if there is no such column.
+func (d *rowData) Table() string  { return d.schema.quoted() }
+func (d *rowData) Token() string  { return quote(d.schema.Token) }
+func (d *rowData) Step() string   { return quoteUnlessEmpty(d.schema.Step) }
+func (d *rowData) Grant() string  { return quoteUnlessEmpty(d.schema.Grant) }
+func (d *rowData) NotOlder() bool { return d.schema.NotOlder }
+
+// Lock keeps others from changing what a SELECT returns.
+func (d *rowData) Lock() string { return d.dialect.lock }
+
+// Columns are those that a claim returns, the token first so that there is always one.
+func (d *rowData) Columns() string {
+	names := []string{quote(d.schema.Token)}
+	for _, name := range d.call.columns {
+		names = append(names, quote(name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Match compares the key.
 func (d *rowData) Match() string {
-	parts := make([]string, len(d.key))
-	for i, value := range d.key {
-		parts[i] = quote(d.schema.Key[i]) + " = " + d.b.arg(keyArg(value))
+	parts := make([]string, len(d.schema.Key))
+	for i, name := range d.schema.Key {
+		parts[i] = quote(name) + " = " + d.arg(func(c call) any { return keyArg(c.key[i]) })
 	}
 	return strings.Join(parts, " AND ")
 }
 
-// Arg adds an argument and returns its placeholder.
-func (d *rowData) Arg(value any) string { return d.b.arg(value) }
+// Set is the caller's own assignments.
+func (d *rowData) Set() string {
+	return strings.Join(d.parts(func(c call) []Clause { return c.changes.set }), ", ")
+}
 
-// render executes the template of that name.
-func (d *rowData) render(name string) (statement, error) {
-	var text strings.Builder
-	if err := rowTemplates.ExecuteTemplate(&text, name+".sql", d); err != nil {
-		return statement{}, err
+// Where are the caller's own conditions.
+func (d *rowData) Where() []string {
+	return d.parts(func(c call) []Clause { return c.changes.where })
+}
+
+// parts writes pieces of the caller's SQL.
+func (d *rowData) parts(of func(call) []Clause) []string {
+	var parts []string
+	for i, clause := range of(d.call) {
+		n := -1
+		parts = append(parts, replacePlaceholders(clause.text, func() string {
+			n++
+			at := n
+			return d.arg(func(c call) any { return of(c)[i].args[at] })
+		}))
 	}
-	return statement{text: strings.TrimSpace(text.String()), args: d.b.args}, nil
+	return parts
+}
+
+func quoteUnlessEmpty(name string) string {
+	if name == "" {
+		return ""
+	}
+	return quote(name)
+}
+
+// maxTexts bounds the memory for a program that writes its values into the SQL instead of passing arguments.
+const maxTexts = 1000
+
+// texts keeps the statements of a table by their shape.
+type texts struct {
+	byShape sync.Map // of string to *rendered
+	count   atomic.Int64
+}
+
+func (t *texts) get(shape string) (*rendered, bool) {
+	r, ok := t.byShape.Load(shape)
+	if !ok {
+		return nil, false
+	}
+	return r.(*rendered), true
+}
+
+func (t *texts) put(shape string, r *rendered) {
+	if t.count.Load() < maxTexts {
+		if _, found := t.byShape.LoadOrStore(shape, r); !found {
+			t.count.Add(1)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/fencerow/fencerow"
@@ -18,6 +19,7 @@ type Table struct {
 	schema  Schema
 	unique  bool // whether the key stands for one row at the most
 	opts    Options
+	texts   *texts
 }
 
 // OpenTable checks the schema against the database and returns the table. The error names everything that does not fit:
@@ -37,7 +39,7 @@ func OpenTable(ctx context.Context, db *sql.DB, dialect Dialect, schema Schema, 
 	if err != nil {
 		return nil, fmt.Errorf("sqlfence: open table %q: %w", schema.Name, err)
 	}
-	return &Table{db: db, dialect: dialect, schema: schema, unique: found.isUnique(schema.Key), opts: opts.resolve()}, nil
+	return &Table{db: db, dialect: dialect, schema: schema, unique: found.isUnique(schema.Key), opts: opts.resolve(), texts: new(texts)}, nil
 }
 
 // Resource returns the name of the resource that protects the row of a key, to be acquired.
@@ -77,11 +79,8 @@ func (t *Table) update(ctx context.Context, stamp fencerow.Stamp, key Key, claus
 		}
 		c.expect = 1
 	}
-	w := write{table: t, stamp: stamp, what: fmt.Sprintf("update %s of %s", stamp.Token().Resource(), t.schema.Name), expect: c.expect}
-	if w.update, err = t.data(stamp, key, c).render("update"); err != nil {
-		return err
-	}
-	if w.state, err = t.data(stamp, key, c).render("state"); err != nil {
+	w := write{table: t, stamp: stamp, key: key, expect: c.expect}
+	if w.update, err = t.rowStatement("update", call{stamp: stamp, key: key, changes: c}); err != nil {
 		return err
 	}
 	if t.tx != nil {
@@ -111,19 +110,13 @@ func (t *Table) claim(ctx context.Context, stamp fencerow.Stamp, key Key, into I
 	if t.schema.mode() != claimedMode || !t.unique {
 		return fmt.Errorf("sqlfence: a claim on %s needs a unique key, a step column and a grant column; name them in the schema, or use a Gate", t.schema.Name)
 	}
-	c := claim{table: t, stamp: stamp, what: fmt.Sprintf("claim %s of %s", stamp.Token().Resource(), t.schema.Name)}
-	d := t.data(stamp, key, changes{})
-	d.Columns = quote(t.schema.Token)
-	c.dest = append(c.dest, new(int64))
-	for _, name := range sortedKeys(into) {
-		d.Columns += ", " + quote(name)
+	c := claim{table: t, stamp: stamp, key: key, dest: []any{new(int64)}}
+	columns := slices.Sorted(maps.Keys(into))
+	for _, name := range columns {
 		c.dest = append(c.dest, into[name])
 	}
 	var err error
-	if c.claim, err = d.render("claim"); err != nil {
-		return err
-	}
-	if c.state, err = t.data(stamp, key, changes{}).render("state"); err != nil {
+	if c.claim, err = t.rowStatement("claim", call{stamp: stamp, key: key, columns: columns}); err != nil {
 		return err
 	}
 	if t.tx != nil {
@@ -139,13 +132,4 @@ func (t *Table) check(stamp fencerow.Stamp, key Key) error {
 		return err
 	}
 	return stamp.Check(resource)
-}
-
-func sortedKeys(into Into) []string {
-	names := make([]string, 0, len(into))
-	for name := range into {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

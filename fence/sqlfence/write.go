@@ -21,11 +21,15 @@ func (e *RowsError) Error() string {
 
 // write is one fenced update, ready to be sent any number of times.
 type write struct {
-	table         *Table
-	stamp         fencerow.Stamp
-	what          string
-	update, state statement
-	expect        int64
+	table  *Table
+	stamp  fencerow.Stamp
+	key    Key
+	update statement
+	expect int64
+}
+
+func (w *write) what() string {
+	return fmt.Sprintf("update %s of %s", w.stamp.Token().Resource(), w.table.schema.Name)
 }
 
 // alone sends the update as a statement of its own. Only if it wrote nothing is a transaction needed, to say why.
@@ -33,27 +37,27 @@ func (w *write) alone(ctx context.Context) error {
 	if w.table.unique && w.expect == 1 {
 		rows, err := exec(ctx, w.table.db, w.update)
 		if err != nil {
-			return answer(w.what, err)
+			return answer(w.what(), err)
 		}
 		if rows == 1 {
 			return nil
 		}
 	}
-	return inOwnTx(ctx, w.table.db, nil, w.what, func(tx *sql.Tx) error { return w.inTx(ctx, tx) })
+	return inOwnTx(ctx, w.table.db, nil, w.what(), func(tx *sql.Tx) error { return w.inTx(ctx, tx) })
 }
 
 // inTx sends the update in a transaction and finds the exact reason if it is refused.
 func (w *write) inTx(ctx context.Context, tx *sql.Tx) error {
 	rows, err := exec(ctx, tx, w.update)
 	if err != nil {
-		return pending(w.what, err)
+		return pending(w.what(), err)
 	}
 	if rows == w.expect {
 		return nil
 	}
-	marks, err := readMarks(ctx, tx, w.state)
+	marks, err := w.table.readMarks(ctx, tx, w.stamp, w.key)
 	if err != nil {
-		return pending(w.what, err)
+		return pending(w.what(), err)
 	}
 	if len(marks) == 0 {
 		return fmt.Errorf("%w: no row of %s for %s", fencerow.ErrMissing, w.table.schema.Name, w.stamp.Token().Resource())
@@ -65,14 +69,14 @@ func (w *write) inTx(ctx context.Context, tx *sql.Tx) error {
 		// The fence admits: either the rows have changed between the two statements, and are locked now, or your own
 		// condition does not hold.
 		if rows, err = exec(ctx, tx, w.update); err != nil {
-			return pending(w.what, err)
+			return pending(w.what(), err)
 		}
 	}
 	switch {
 	case rows == w.expect:
 		return nil
 	case rows == 0:
-		return fmt.Errorf("%w: %s", fencerow.ErrRejected, w.what)
+		return fmt.Errorf("%w: %s", fencerow.ErrRejected, w.what())
 	case rows < w.expect && int64(len(marks)) == w.expect:
 		if err := w.refusedRow(marks); err != nil {
 			return err
@@ -119,22 +123,26 @@ var byWeight = []fencerow.Verdict{
 
 // claim is one claim of a row, ready to be sent any number of times.
 type claim struct {
-	table        *Table
-	stamp        fencerow.Stamp
-	what         string
-	claim, state statement
-	dest         []any
+	table *Table
+	stamp fencerow.Stamp
+	key   Key
+	claim statement
+	dest  []any
+}
+
+func (c *claim) what() string {
+	return fmt.Sprintf("claim %s of %s", c.stamp.Token().Resource(), c.table.schema.Name)
 }
 
 func (c *claim) alone(ctx context.Context) error {
 	accepted, err := c.send(ctx, c.table.db)
 	switch {
 	case err != nil && !accepted:
-		return answer(c.what, err)
+		return answer(c.what(), err)
 	case accepted:
 		return err
 	}
-	return inOwnTx(ctx, c.table.db, nil, c.what, func(tx *sql.Tx) error { return c.inTx(ctx, tx) })
+	return inOwnTx(ctx, c.table.db, nil, c.what(), func(tx *sql.Tx) error { return c.inTx(ctx, tx) })
 }
 
 func (c *claim) inTx(ctx context.Context, tx *sql.Tx) error {
@@ -143,14 +151,14 @@ func (c *claim) inTx(ctx context.Context, tx *sql.Tx) error {
 		accepted, err := c.send(ctx, tx)
 		switch {
 		case err != nil && !accepted:
-			return pending(c.what, err)
+			return pending(c.what(), err)
 		case accepted:
 			return err
 		}
-		marks, err := readMarks(ctx, tx, c.state)
+		marks, err := c.table.readMarks(ctx, tx, c.stamp, c.key)
 		switch {
 		case err != nil:
-			return pending(c.what, err)
+			return pending(c.what(), err)
 		case len(marks) == 0:
 			return fmt.Errorf("%w: no row of %s for %s", fencerow.ErrMissing, c.table.schema.Name, c.stamp.Token().Resource())
 		}
@@ -158,7 +166,7 @@ func (c *claim) inTx(ctx context.Context, tx *sql.Tx) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %s: a trigger or policy of the table keeps the claim from being written", fencerow.ErrRejected, c.what)
+	return fmt.Errorf("%w: %s: a trigger or policy of the table keeps the claim from being written", fencerow.ErrRejected, c.what())
 }
 
 // send sends the claim. An error beside accepted is about the returned row only: the mark is raised.
@@ -172,7 +180,7 @@ func (c *claim) send(ctx context.Context, on querier) (accepted bool, err error)
 	if rows.Next() {
 		accepted = true
 		if err := rows.Scan(c.dest...); err != nil {
-			unread = fmt.Errorf("sqlfence: %s: the mark is raised, but the row could not be read: %w", c.what, err)
+			unread = fmt.Errorf("sqlfence: %s: the mark is raised, but the row could not be read: %w", c.what(), err)
 		}
 	}
 	// Rows that were sent do not stand before the statement has ended well.
@@ -182,7 +190,12 @@ func (c *claim) send(ctx context.Context, on querier) (accepted bool, err error)
 	return accepted, unread
 }
 
-func readMarks(ctx context.Context, on querier, s statement) ([]mark, error) {
+// readMarks returns what the rows of a key store, read under their locks.
+func (t *Table) readMarks(ctx context.Context, on querier, stamp fencerow.Stamp, key Key) ([]mark, error) {
+	s, err := t.rowStatement("state", call{stamp: stamp, key: key})
+	if err != nil {
+		return nil, err
+	}
 	rows, err := on.QueryContext(ctx, s.text, s.args...)
 	if err != nil {
 		return nil, err

@@ -2,18 +2,18 @@
        to right. */ -}}
 UPDATE {{.Table}}
    SET {{.Set}}
-       {{- if .Grant}}, {{.Grant}} = {{.Arg .GrantID}}{{end}}
-       {{- if .Step}}, {{.Step}} = {{.Arg .StepValue}}{{end}}
-     , {{.Token}} = {{.Arg .Number}}
+       {{- if .Grant}}, {{.Grant}} = {{.GrantID}}{{end}}
+       {{- if .Step}}, {{.Step}} = {{.StepValue}}{{end}}
+     , {{.Token}} = {{.Number}}
  WHERE {{.Match}}
    AND {{if .Grant -}}
-       {{.Token}} = {{.Arg .Number}} AND {{.Grant}} = {{.Arg .GrantID}} AND {{.Step}} < {{.Arg .StepValue}}
+       {{.Token}} = {{.Number}} AND {{.Grant}} = {{.GrantID}} AND {{.Step}} < {{.StepValue}}
        {{- else if .Step -}}
-       ({{.Token}} < {{.Arg .Number}} OR ({{.Token}} = {{.Arg .Number}} AND {{.Step}} < {{.Arg .StepValue}}))
+       ({{.Token}} < {{.Number}} OR ({{.Token}} = {{.Number}} AND {{.Step}} < {{.StepValue}}))
        {{- else if .NotOlder -}}
-       {{.Token}} <= {{.Arg .Number}}
+       {{.Token}} <= {{.Number}}
        {{- else -}}
-       {{.Token}} < {{.Arg .Number}}
+       {{.Token}} < {{.Number}}
        {{- end}}
 {{- range .Where}}
    AND ({{.}})
