@@ -1,6 +1,8 @@
 package sqlfence
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,17 +63,50 @@ func (c catalog) isUnique(key []string) bool {
 	return false
 }
 
-// isInt64 knows the type names of Postgres and SQLite. SQLite stores any integer type in 64 bits, but only a declared type
-// that contains INT makes it compare as numbers.
+// isInt64 reports whether a column stores numbers of 64 bits and compares them as numbers.
 func isInt64(declared string) bool {
 	switch strings.ToLower(declared) {
-	case "bigint", "int8", "integer(sqlite)":
+	case "bigint", integerAffinity:
 		return true
 	}
 	return false
 }
 
+// integerAffinity stands for every type name by which a column of SQLite stores and compares integers of 64 bits.
+const integerAffinity = "integer affinity"
+
 func isText(declared string) bool {
 	declared = strings.ToLower(declared)
 	return strings.HasPrefix(declared, "text") || strings.HasPrefix(declared, "character varying") || strings.HasPrefix(declared, "varchar")
+}
+
+// readUnique adds the unique keys that a query lists as pairs of index and column. An expression has no column's name, so that
+// no key matches it.
+func (c *catalog) readUnique(ctx context.Context, db *sql.DB, query string, args ...any) error {
+	var index, last string
+	var column sql.NullString
+	return eachRow(ctx, db, query, args, []any{&index, &column}, func() {
+		if index != last {
+			c.unique = append(c.unique, nil)
+			last = index
+		}
+		columns := &c.unique[len(c.unique)-1]
+		*columns = append(*columns, column.String)
+	})
+}
+
+// eachRow scans each row of a query into dest and calls fn.
+func eachRow(ctx context.Context, db *sql.DB, query string, args, dest []any, fn func()) error {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		fn()
+	}
+	return rows.Err()
 }

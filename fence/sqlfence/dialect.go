@@ -20,7 +20,7 @@ type Dialect struct {
 	// lock is the suffix of a SELECT that keeps others from changing the row until the transaction ends.
 	lock string
 	// describe reads a table's columns and unique keys from the catalog.
-	describe func(ctx context.Context, db *sql.DB, name []string) (catalog, error)
+	describe func(ctx context.Context, d Dialect, db *sql.DB, name []string) (catalog, error)
 }
 
 // The dialects.

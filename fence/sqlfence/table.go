@@ -32,7 +32,7 @@ func OpenTable(ctx context.Context, db *sql.DB, dialect Dialect, schema Schema, 
 	if err != nil {
 		return nil, fmt.Errorf("sqlfence: open table %q: %w", schema.Name, err)
 	}
-	found, err := dialect.describe(ctx, db, schema.path())
+	found, err := dialect.describe(ctx, dialect, db, schema.path())
 	if err == nil {
 		err = found.check(schema)
 	}
