@@ -1,0 +1,154 @@
+package fencerowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencerow/fencerow/driver"
+)
+
+func numbersGrowAcrossRelease(p *lockProbe) {
+	a, b, resource := p.open(), p.open(), p.resource()
+	last := driver.Grant{}
+	for i := range 6 {
+		svc := []driver.LockService{a, b}[i%2]
+		g := p.acquire(svc, resource, longTTL)
+		p.above(last, g)
+		p.ok(svc.Release(p.ctx, g), "release")
+		last = g
+	}
+}
+
+func numbersGrowAcrossExpiry(p *lockProbe) {
+	a, b, resource := p.open(), p.open(), p.resource()
+	first := p.acquire(a, resource, p.h.TTL)
+	second := p.acquireSoon(b, resource, p.h.TTL+patience)
+	p.above(first, second)
+}
+
+func numbersGrowAcrossReopening(p *lockProbe) {
+	resource := p.resource()
+	svc, err := p.h.Open(p.ctx)
+	p.ok(err, "open")
+	first := p.acquire(svc, resource, longTTL)
+	p.ok(svc.Release(p.ctx, first), "release")
+	p.ok(svc.Close(), "close")
+	p.above(first, p.acquire(p.open(), resource, longTTL))
+}
+
+// racingAcquirersExclude lets contenders on two handles take the lock in turn. Each looks at what the one before it left,
+// which is ordered by the lock itself and nothing else.
+func racingAcquirersExclude(p *lockProbe) {
+	const contenders, rounds = 8, 5
+	resource := p.resource()
+	handles := []driver.LockService{p.open(), p.open()}
+	var inside atomic.Int32
+	var last atomic.Int64
+	ctx, cancel := context.WithCancelCause(p.ctx) // the first failure ends the others
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for i := range contenders {
+		wg.Go(func() {
+			if err := contend(ctx, handles[i%2], resource, rounds, &inside, &last); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	p.ok(context.Cause(ctx), "contender")
+}
+
+func contend(ctx context.Context, svc driver.LockService, resource string, rounds int, inside *atomic.Int32, last *atomic.Int64) error {
+	for done := 0; done < rounds; {
+		g, err := svc.Acquire(ctx, request(resource, longTTL))
+		var held *driver.HeldError
+		if errors.As(err, &held) {
+			time.Sleep(time.Millisecond) // a contender polls
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if n := inside.Add(1); n != 1 {
+			return fmt.Errorf("%d contenders were granted at once", n)
+		}
+		if before := last.Swap(g.Number); before >= g.Number {
+			return fmt.Errorf("number %d was granted after number %d", g.Number, before)
+		}
+		inside.Add(-1)
+		if err := svc.Release(ctx, g); err != nil {
+			return fmt.Errorf("release: %w", err)
+		}
+		done++
+	}
+	return nil
+}
+
+func repeatedAcquireIsTheSameGrant(p *lockProbe) {
+	a, b, resource := p.open(), p.open(), p.resource()
+	req := request(resource, longTTL)
+	first, err := a.Acquire(p.ctx, req)
+	p.ok(err, "acquire")
+	again, err := b.Acquire(p.ctx, req) // as after a lost reply, on another connection
+	p.ok(err, "the repeated acquire")
+	if again.Number != first.Number || again.GrantID != first.GrantID {
+		p.broken("the first reply was %+v, the repeated request got %+v", first, again)
+	}
+	p.ok(a.Release(p.ctx, again), "one release for both")
+	p.above(first, p.acquire(a, resource, longTTL))
+}
+
+func seedOnlyRaises(p *lockProbe) {
+	svc, resource := p.open(), p.resource()
+	seeder, ok := svc.(driver.Seeder)
+	if !ok {
+		p.notOffered("driver.Seeder")
+	}
+	p.ok(seeder.Seed(p.ctx, resource, 1000), "seed a new resource above 1000")
+	first := p.acquire(svc, resource, longTTL)
+	if first.Number <= 1000 {
+		p.broken("number %d was granted after a seed above 1000", first.Number)
+	}
+	p.ok(seeder.Seed(p.ctx, resource, 5), "seed above a lower number")
+	p.held(svc, resource, "after a seed, which must leave the running lease alone")
+	p.ok(svc.Release(p.ctx, first), "release")
+	second := p.acquire(svc, resource, longTTL)
+	p.above(first, second)
+	p.ok(seeder.Seed(p.ctx, resource, 1<<53), "seed above 2^53")
+	p.ok(svc.Release(p.ctx, second), "release")
+	third, fourth := p.acquire(svc, resource, longTTL), driver.Grant{}
+	p.ok(svc.Release(p.ctx, third), "release")
+	fourth = p.acquire(svc, resource, longTTL)
+	if third.Number <= 1<<53 {
+		p.broken("number %d was granted after a seed above 2^53", third.Number)
+	}
+	p.above(third, fourth)
+}
+
+func inspectTellsTheTruth(p *lockProbe) {
+	a, b, resource := p.open(), p.open(), p.resource()
+	inspector, ok := b.(driver.Inspector)
+	if !ok {
+		p.notOffered("driver.Inspector")
+	}
+	look := func() driver.State {
+		s, err := inspector.Inspect(p.ctx, resource)
+		p.ok(err, "inspect")
+		return s
+	}
+	if s := look(); s != (driver.State{}) {
+		p.broken("a resource that was never granted is %+v", s)
+	}
+	g := p.acquire(a, resource, longTTL)
+	if s := look(); !s.Held || s.Number != g.Number || s.GrantID != g.GrantID || s.Holder != "kit" || s.Remaining <= 0 || s.Remaining > longTTL {
+		p.broken("the grant is %+v, inspect says %+v", g, s)
+	}
+	p.ok(a.Release(p.ctx, g), "release")
+	if s := look(); s.Held || s.Number != g.Number {
+		p.broken("after the release of number %d inspect says %+v", g.Number, s)
+	}
+}
