@@ -1,0 +1,1 @@
+SELECT balance, debits, fence_token FROM account_balances WHERE account_id = ?;

@@ -1,0 +1,1 @@
+INSERT INTO account_balances (account_id, balance) VALUES (?, ?);

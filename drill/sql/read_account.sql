@@ -1,0 +1,1 @@
+SELECT balance, debits FROM account_balances WHERE account_id = ?;
