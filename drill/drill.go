@@ -34,7 +34,7 @@ type Config struct {
 }
 
 // atOnce bounds the runs that are under way: they mostly wait for leases to end.
-const atOnce = 3
+const atOnce = 6
 
 // Run drills all orders under each guard and says what that has shown. The error is about the drill itself; a fence that did not
 // hold is in the report.

@@ -1,0 +1,169 @@
+package drill
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sampleReport is one run with the fence and one without.
+func sampleReport() Report {
+	damaged := safeRun()
+	damaged.Guard, damaged.Row, damaged.Log = NoFence, Row{Balance: 800, Debits: 2}, []string{`{"msg":"write <b>"}`}
+	for i := range damaged.Events {
+		if damaged.Events[i].Kind == Claimed {
+			damaged.Events[i].Kind, damaged.Events[i].Detail = Read, "reads 1000"
+		}
+		if damaged.Events[i].Kind == Wrote {
+			damaged.Events[i].Verdict = "applied"
+		}
+	}
+	judge(&damaged)
+	r := Report{Version: 1, TookMS: 1234, Runs: []Run{safeRun(), damaged}}
+	for _, order := range []Order{WritesFirst, CrashesAfterClaim} {
+		for _, run := range []Run{safeRun(), damaged} {
+			run.Order, run.Title = order, order.Title()
+			r.Runs = append(r.Runs, run)
+		}
+	}
+	conclude(&r)
+	return r
+}
+
+func TestReportGolden(t *testing.T) {
+	r := sampleReport()
+	for name, write := range map[string]func(io.Writer) error{
+		"report.txt":       func(w io.Writer) error { return r.WriteText(w, Style{}) },
+		"report-wide.txt":  func(w io.Writer) error { return r.WriteText(w, Style{Width: 120, All: true}) },
+		"report-color.txt": func(w io.Writer) error { return r.WriteText(w, Style{Color: true}) },
+		"report.json": func(w io.Writer) error {
+			encoder := json.NewEncoder(w)
+			encoder.SetIndent("", "  ")
+			return encoder.Encode(r)
+		},
+		"report.html": r.WriteHTML,
+		"picture.svg": r.WriteSVG,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := write(&got); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", name)
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Bytes(), want) {
+				t.Errorf("%s has changed; look at the difference, then run the test with -update:\n%s", file, got.Bytes())
+			}
+		})
+	}
+}
+
+func TestTextFitsTheTerminal(t *testing.T) {
+	r := sampleReport()
+	r.Runs[0].Events[1].Detail = strings.Repeat("a long detail ", 20)
+	var out bytes.Buffer
+	if err := r.WriteText(&out, Style{Width: 80, All: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(out.String(), "\n") {
+		if n := len([]rune(line)); n > 110 {
+			t.Errorf("a line has %d columns: %s", n, line)
+		}
+	}
+	for _, line := range strings.Split(out.String(), "\n") {
+		if n := len([]rune(line)); strings.Contains(line, "a long detail") && n > 80 {
+			t.Errorf("a line of the timeline has %d columns: %s", n, line)
+		}
+	}
+}
+
+func TestPageNeedsNothingElse(t *testing.T) {
+	r := sampleReport()
+	var page bytes.Buffer
+	if err := r.WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{`(?i)<script`, `(?i)src\s*=`, `(?i)<link`, `url\(`, `@import`, `https?://`, `(?i)\son\w+\s*=`} {
+		if found := regexp.MustCompile(pattern).FindString(page.String()); found != "" {
+			t.Errorf("the page contains %q", found)
+		}
+	}
+	if strings.Contains(page.String(), "write <b>") || !strings.Contains(page.String(), "write &lt;b&gt;") {
+		t.Error("what a worker logged is not escaped")
+	}
+}
+
+func TestPictureIsWellFormed(t *testing.T) {
+	r := sampleReport()
+	var picture bytes.Buffer
+	if err := r.WriteSVG(&picture); err != nil {
+		t.Fatal(err)
+	}
+	decoder := xml.NewDecoder(&picture)
+	for {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPictureNeedsAFencedRun(t *testing.T) {
+	r := Report{}
+	if err := r.WriteSVG(io.Discard); err == nil {
+		t.Fatal("a picture of nothing")
+	}
+}
+
+// A stale write that was accepted must not look like a success.
+func TestAcceptedStaleWriteIsShownAsDamage(t *testing.T) {
+	r := sampleReport()
+	for _, s := range r.Runs[1].steps() {
+		if s.Kind == Wrote && s.Worker == "A" && (s.tone != bad || !strings.Contains(s.label, "ACCEPTED")) {
+			t.Errorf("A's stale write is shown as %q", s.label)
+		}
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"too short": {TTL: MinTTL - 1},
+		"too long":  {TTL: MaxTTL + 1},
+		"negative":  {TTL: -1},
+		"not whole": {TTL: DefaultTTL + 1},
+		"empty":     {},
+	} {
+		if _, err := cfg.Run(t.Context()); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestWorkNeedsInstructions(t *testing.T) {
+	for _, input := range []string{"", "hello\n"} {
+		if err := Work(t.Context(), nil, strings.NewReader(input), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "instructions") {
+			t.Errorf("%q: %v", input, err)
+		}
+	}
+}

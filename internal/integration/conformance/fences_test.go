@@ -1,0 +1,186 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/fencerow/fencerow"
+	"github.com/fencerow/fencerow/fence/sqlfence"
+	"github.com/fencerow/fencerow/fencerowtest"
+	"github.com/fencerow/fencerow/internal/integration/servers"
+)
+
+// database is a dialect with a database of its own.
+type database struct {
+	name    string
+	dialect sqlfence.Dialect
+	open    func(*testing.T) *sql.DB
+}
+
+var databases = []database{
+	{"SQLite", sqlfence.SQLite, func(t *testing.T) *sql.DB { return openSQLite(t, newFile(t)) }},
+	{"Postgres", sqlfence.Postgres, func(t *testing.T) *sql.DB { return servers.Postgres(t) }},
+}
+
+func TestSQLFencesConform(t *testing.T) {
+	for _, d := range databases {
+		t.Run(d.name, func(t *testing.T) {
+			for _, form := range []struct {
+				name     string
+				schema   sqlfence.Schema
+				features fencerowtest.Features
+			}{
+				{"token", sqlfence.Schema{}, fencerowtest.Features{Missing: true}},
+				{"token, not older", sqlfence.Schema{NotOlder: true}, fencerowtest.Features{Rewrites: true, Missing: true}},
+				{"token and step", sqlfence.Schema{Step: "fence_step"}, fencerowtest.Features{Steps: true, Missing: true}},
+				{"token, step and grant", sqlfence.Schema{Step: "fence_step", Grant: "fence_grant"},
+					fencerowtest.Features{Claims: true, Steps: true, Missing: true}},
+			} {
+				t.Run(form.name, func(t *testing.T) { holdTable(t, d, form.schema, form.features) })
+			}
+			t.Run("gate", func(t *testing.T) { holdGate(t, d, sql.LevelDefault) })
+			if d.name == "Postgres" {
+				t.Run("gate at repeatable read", func(t *testing.T) { holdGate(t, d, sql.LevelRepeatableRead) })
+				t.Run("gate at serializable", func(t *testing.T) { holdGate(t, d, sql.LevelSerializable) })
+			}
+		})
+	}
+}
+
+const createAccounts = `CREATE TABLE account_balances (
+	account_id  text   NOT NULL PRIMARY KEY,
+	balance     bigint NOT NULL DEFAULT 0,
+	fence_token bigint          DEFAULT 0,
+	fence_step  bigint NOT NULL DEFAULT 0,
+	fence_grant text   NOT NULL DEFAULT '')`
+
+func exec(t *testing.T, db *sql.DB, statement string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// accounts has the statements of the harness, which go around the fence.
+type accounts struct {
+	db     *sql.DB
+	insert func(context.Context) (fencerow.Resource, error)
+}
+
+func newAccounts(t *testing.T, d database) accounts {
+	db := d.open(t)
+	exec(t, db, createAccounts)
+	return accounts{db: db, insert: func(ctx context.Context) (fencerow.Resource, error) {
+		id := rand.Text()
+		_, err := db.ExecContext(ctx, "INSERT INTO account_balances (account_id) VALUES ($1)", id)
+		return fencerow.Resource("account/" + id), err
+	}}
+}
+
+func holdTable(t *testing.T, d database, schema sqlfence.Schema, features fencerowtest.Features) {
+	a := newAccounts(t, d)
+	schema.Name, schema.Class, schema.Key = "account_balances", "account", []string{"account_id"}
+	table, err := sqlfence.OpenTable(t.Context(), a.db, d.dialect, schema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fencerowtest.TestFence(t, fencerowtest.FenceHarness{
+		Name:        "sqlfence.Table on " + d.name,
+		Open:        func(context.Context) (fencerowtest.Fence, error) { return rowFence{a, table}, nil },
+		NewResource: a.insert,
+		Features:    features,
+		SetNull: func(ctx context.Context, r fencerow.Resource) error {
+			_, err := a.db.ExecContext(ctx, "UPDATE account_balances SET fence_token = NULL WHERE account_id = $1", r.ID())
+			return err
+		},
+	})
+}
+
+// rowFence drives a table.
+type rowFence struct {
+	accounts
+	table *sqlfence.Table
+}
+
+func (f rowFence) Claim(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) (value int64, err error) {
+	err = f.table.Claim(ctx, s, sqlfence.Key{r.ID()}, sqlfence.Into{"balance": &value})
+	return value, err
+}
+
+func (f rowFence) Write(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, value int64) error {
+	return f.table.Update(ctx, s, sqlfence.Key{r.ID()}, sqlfence.Set("balance = ?", value))
+}
+
+func (f rowFence) Load(ctx context.Context, r fencerow.Resource) (value, number int64, err error) {
+	err = f.db.QueryRowContext(ctx, "SELECT balance, COALESCE(fence_token, -1) FROM account_balances WHERE account_id = $1", r.ID()).
+		Scan(&value, &number)
+	return value, number, err
+}
+
+func holdGate(t *testing.T, d database, isolation sql.IsolationLevel) {
+	a := newAccounts(t, d)
+	gate, err := sqlfence.OpenGate(t.Context(), a.db, d.dialect, &sqlfence.Options{Isolation: isolation})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fencerowtest.TestFence(t, fencerowtest.FenceHarness{
+		Name:        "sqlfence.Gate on " + d.name,
+		Open:        func(context.Context) (fencerowtest.Fence, error) { return gateFence{a, gate}, nil },
+		NewResource: a.insert,
+		Features:    fencerowtest.Features{Claims: true, Steps: true, Sources: true},
+		Remove: func(ctx context.Context, r fencerow.Resource) error {
+			if _, err := a.db.ExecContext(ctx, "DELETE FROM account_balances WHERE account_id = $1", r.ID()); err != nil {
+				return err
+			}
+			_, err := a.db.ExecContext(ctx, "INSERT INTO account_balances (account_id) VALUES ($1)", r.ID())
+			return err
+		},
+	})
+}
+
+// gateFence drives a gate. Reading is a transaction of its own behind the claim, as an application would do it.
+type gateFence struct {
+	accounts
+	gate *sqlfence.Gate
+}
+
+func (f gateFence) Claim(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) (value int64, err error) {
+	if err := f.gate.Claim(ctx, s, r); err != nil {
+		return 0, err
+	}
+	err = f.gate.Shared(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
+		return tx.QueryRowContext(ctx, "SELECT balance FROM account_balances WHERE account_id = $1", r.ID()).Scan(&value)
+	})
+	return value, err
+}
+
+// Write checks that the grant has claimed: Gate.Tx would claim by itself, and the kit asks what happens to those who do not.
+func (f gateFence) Write(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, value int64) error {
+	if err := s.Check(r); err != nil {
+		return err
+	}
+	tx, err := f.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	_, err = f.gate.Admit(ctx, tx, s, r)
+	_ = tx.Rollback()
+	if errors.Is(err, fencerow.ErrUnclaimed) {
+		return err
+	}
+	return f.gate.Tx(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE account_balances SET balance = $1 WHERE account_id = $2", value, r.ID())
+		return err
+	})
+}
+
+func (f gateFence) Load(ctx context.Context, r fencerow.Resource) (value, number int64, err error) {
+	err = f.db.QueryRowContext(ctx, strings.TrimSpace(`
+		SELECT balance, COALESCE((SELECT fence_token FROM fencerow_gate WHERE resource = $1), 0)
+		  FROM account_balances WHERE account_id = $2`), string(r), r.ID()).Scan(&value, &number)
+	return value, number, err
+}
