@@ -64,6 +64,9 @@ func sortClauses(clauses []Clause) (changes, error) {
 		if strings.TrimSpace(clause.text) == "" {
 			return c, fmt.Errorf("sqlfence: an empty Set or Where")
 		}
+		if err := checkPart(clause.text); err != nil {
+			return c, fmt.Errorf("sqlfence: %w", err)
+		}
 		if n := countPlaceholders(clause.text); n != len(clause.args) {
 			return c, fmt.Errorf("sqlfence: %q has %d placeholders and %d arguments", clause.text, n, len(clause.args))
 		}

@@ -1,6 +1,9 @@
 package sqlfence
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // replacePlaceholders calls next for each question mark in a piece of SQL that stands for an argument, and puts in what it
 // returns. Question marks in quotes and comments are left alone; two in a row stand for one.
@@ -31,6 +34,49 @@ func countPlaceholders(text string) int {
 	n := 0
 	replacePlaceholders(text, func() string { n++; return "" })
 	return n
+}
+
+// checkPart refuses a piece of SQL that does not stay within its place in a statement: one that ends within quotes or a comment,
+// closes parentheses that it has not opened, or begins another statement.
+func checkPart(text string) error {
+	depth := 0
+	for i := 0; i < len(text); {
+		n := skipQuoted(text[i:])
+		switch {
+		case n > 0 && strings.HasPrefix(text[i:], "--"):
+		case n > 0 && !closed(text[i:i+n]):
+			return fmt.Errorf("%q ends within quotes or a comment", text)
+		case text[i] == ';':
+			return fmt.Errorf("%q has a semicolon: a fence covers one statement", text)
+		}
+		if n == 0 && text[i] == '(' {
+			depth++
+		}
+		if n == 0 && text[i] == ')' {
+			depth--
+		}
+		if depth < 0 {
+			break
+		}
+		i += max(n, 1)
+	}
+	if depth != 0 {
+		return fmt.Errorf("%q has parentheses that do not match", text)
+	}
+	return nil
+}
+
+// closed reports whether a quoted part has its end.
+func closed(part string) bool {
+	opening, end := part[:1], part[:1]
+	switch {
+	case strings.HasPrefix(part, "/*"):
+		opening, end = "/*", "*/"
+	case part[0] == '$':
+		opening = dollarTag(part)
+		end = opening
+	}
+	return len(part) >= len(opening)+len(end) && strings.HasSuffix(part, end)
 }
 
 // skipQuoted returns the length of the string, quoted identifier or comment that text begins with, or 0.

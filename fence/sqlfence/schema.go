@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fencerow/fencerow"
 )
 
 // DefaultToken is the name of the token column unless the schema says otherwise.
@@ -62,8 +64,8 @@ func (s Schema) resolve() (Schema, error) {
 	if s.Name == "" || slices.Contains(s.path(), "") {
 		errs = append(errs, fmt.Errorf("the table name %q is not a name or schema.name", s.Name))
 	}
-	if s.Class == "" {
-		errs = append(errs, errors.New("the class of the resources is missing"))
+	if err := fencerow.Resource(s.Class + "/id").Validate(); err != nil || strings.Contains(s.Class, "/") {
+		errs = append(errs, fmt.Errorf("the class of the resources is %q; it must be 1 to 64 of a-z A-Z 0-9 . _ -", s.Class))
 	}
 	if len(s.Key) == 0 {
 		errs = append(errs, errors.New("the key columns are missing"))

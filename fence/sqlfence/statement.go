@@ -131,7 +131,7 @@ func (d *rowData) Match() string {
 
 // Set is the caller's own assignments.
 func (d *rowData) Set() string {
-	return strings.Join(d.parts(func(c call) []Clause { return c.changes.set }), ", ")
+	return strings.Join(d.parts(func(c call) []Clause { return c.changes.set }), "\n     , ")
 }
 
 // Where are the caller's own conditions.
