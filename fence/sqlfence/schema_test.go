@@ -61,7 +61,7 @@ func TestClausesAreChecked(t *testing.T) {
 		"line comment":     {[]Clause{Set("a = 1 -- x")}, ""},
 		"quoted semicolon": {[]Clause{Set("a = ';' -- ;\n")}, ""},
 		"two statements":   {[]Clause{Set("a = 1; DELETE FROM b")}, "semicolon"},
-		"Where goes on":    {[]Clause{Set("a = 1"), Where("true); DELETE FROM b --")}, "semicolon"},
+		"Where goes on":    {[]Clause{Set("a = 1"), Where("true); DELETE FROM b --")}, "parentheses"},
 		"parentheses":      {[]Clause{Set("a = (1 + f(2)) || ')'")}, ""},
 		"Where goes out":   {[]Clause{Set("a = 1"), Where("true) OR (true")}, "parentheses"},
 		"one too few":      {[]Clause{Set("a = (1")}, "parentheses"},
