@@ -17,7 +17,7 @@ type catalog struct {
 }
 
 // check compares the schema with the table. The error names everything that is wrong.
-func (c catalog) check(s Schema) error {
+func (c catalog) check(d Dialect, s Schema) error {
 	if c.kind == "" {
 		return fmt.Errorf("the table %s does not exist, or this user cannot see it", s.Name)
 	}
@@ -35,7 +35,7 @@ func (c catalog) check(s Schema) error {
 		switch {
 		case !ok:
 			errs = append(errs, fmt.Errorf("the table %s has no column %q; add it: ALTER TABLE %s ADD COLUMN %s %s",
-				s.Name, name, s.quoted(), quote(name), definition(name == s.Grant)))
+				s.Name, name, d.quotePath(s.path()), d.quote(name), definition(name == s.Grant)))
 		case name == s.Grant && !isText(declared):
 			errs = append(errs, fmt.Errorf("the column %s of %s is %q; a grant id needs text", name, s.Name, declared))
 		case name != s.Grant && !isInt64(declared):

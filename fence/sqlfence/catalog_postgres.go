@@ -4,16 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 )
 
 // describePostgres reads the catalog by the search path of the connection, as a statement would.
 func describePostgres(ctx context.Context, d Dialect, db *sql.DB, name []string) (catalog, error) {
-	quoted := make([]string, len(name))
-	for i := range name {
-		quoted[i] = quote(name[i])
-	}
-	table := strings.Join(quoted, ".")
+	table := d.quotePath(name)
 	c := catalog{columns: map[string]string{}}
 	err := db.QueryRowContext(ctx, d.statement("catalog_kind"), table).Scan(&c.kind)
 	if errors.Is(err, sql.ErrNoRows) {

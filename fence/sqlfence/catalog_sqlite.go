@@ -14,7 +14,7 @@ func describeSQLite(ctx context.Context, d Dialect, db *sql.DB, name []string) (
 		schema = name[0]
 	}
 	c := catalog{columns: map[string]string{}}
-	kind := strings.ReplaceAll(d.statement("catalog_kind"), "{schema}", quote(schema))
+	kind := strings.ReplaceAll(d.statement("catalog_kind"), "{schema}", d.quote(schema))
 	err := db.QueryRowContext(ctx, kind, table).Scan(&c.kind)
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, nil

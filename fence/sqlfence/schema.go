@@ -104,12 +104,3 @@ func (s Schema) fence() []string {
 }
 
 func (s Schema) columns() []string { return append(s.fence(), s.Key...) }
-
-// quoted returns the table's name as SQL text.
-func (s Schema) quoted() string {
-	parts := s.path()
-	for i := range parts {
-		parts[i] = quote(parts[i])
-	}
-	return strings.Join(parts, ".")
-}

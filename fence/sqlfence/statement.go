@@ -102,10 +102,10 @@ func (d *rowData) GrantID() string {
 func (d *rowData) StepValue() string { return d.arg(func(c call) any { return c.stamp.Step() }) }
 
 // Table, Token, Step and Grant are the names of the schema, quoted; empty if there is no such column.
-func (d *rowData) Table() string  { return d.schema.quoted() }
-func (d *rowData) Token() string  { return quote(d.schema.Token) }
-func (d *rowData) Step() string   { return quoteUnlessEmpty(d.schema.Step) }
-func (d *rowData) Grant() string  { return quoteUnlessEmpty(d.schema.Grant) }
+func (d *rowData) Table() string  { return d.dialect.quotePath(d.schema.path()) }
+func (d *rowData) Token() string  { return d.dialect.quote(d.schema.Token) }
+func (d *rowData) Step() string   { return d.quoteUnlessEmpty(d.schema.Step) }
+func (d *rowData) Grant() string  { return d.quoteUnlessEmpty(d.schema.Grant) }
 func (d *rowData) NotOlder() bool { return d.schema.NotOlder }
 
 // Lock keeps others from changing what a SELECT returns.
@@ -113,9 +113,9 @@ func (d *rowData) Lock() string { return d.dialect.lock }
 
 // Columns are those that a claim returns, the token first so that there is always one.
 func (d *rowData) Columns() string {
-	names := []string{quote(d.schema.Token)}
+	names := []string{d.dialect.quote(d.schema.Token)}
 	for _, name := range d.call.columns {
-		names = append(names, quote(name))
+		names = append(names, d.dialect.quote(name))
 	}
 	return strings.Join(names, ", ")
 }
@@ -124,7 +124,7 @@ func (d *rowData) Columns() string {
 func (d *rowData) Match() string {
 	parts := make([]string, len(d.schema.Key))
 	for i, name := range d.schema.Key {
-		parts[i] = quote(name) + " = " + d.arg(func(c call) any { return keyArg(c.key[i]) })
+		parts[i] = d.dialect.quote(name) + " = " + d.arg(func(c call) any { return keyArg(c.key[i]) })
 	}
 	return strings.Join(parts, " AND ")
 }
@@ -153,11 +153,11 @@ func (d *rowData) parts(of func(call) []Clause) []string {
 	return parts
 }
 
-func quoteUnlessEmpty(name string) string {
+func (d *rowData) quoteUnlessEmpty(name string) string {
 	if name == "" {
 		return ""
 	}
-	return quote(name)
+	return d.dialect.quote(name)
 }
 
 // maxTexts bounds the memory for a program that writes its values into the SQL instead of passing arguments.

@@ -34,7 +34,7 @@ func OpenTable(ctx context.Context, db *sql.DB, dialect Dialect, schema Schema, 
 	}
 	found, err := dialect.describe(ctx, dialect, db, schema.path())
 	if err == nil {
-		err = found.check(schema)
+		err = found.check(dialect, schema)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlfence: open table %q: %w", schema.Name, err)

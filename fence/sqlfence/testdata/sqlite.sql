@@ -1,10 +1,10 @@
 -- token, update
-UPDATE "accounts"
+UPDATE `accounts`
    SET balance = balance - ?, note = 'why?'
      , by = ? -- that's who
-     , "fence_token" = ?
- WHERE "id" = ?
-   AND "fence_token" < ?
+     , `fence_token` = ?
+ WHERE `id` = ?
+   AND `fence_token` < ?
    AND (balance >= ?
        )
    AND (open OR ?
@@ -12,18 +12,18 @@ UPDATE "accounts"
 -- [100 me 34 eu 34 100 true]
 
 -- token, state
-SELECT "fence_token", 0, ''
-  FROM "accounts"
- WHERE "id" = ?
+SELECT `fence_token`, 0, ''
+  FROM `accounts`
+ WHERE `id` = ?
 -- [eu]
 
 -- token, not older, update
-UPDATE "accounts"
+UPDATE `accounts`
    SET balance = balance - ?, note = 'why?'
      , by = ? -- that's who
-     , "fence_token" = ?
- WHERE "id" = ?
-   AND "fence_token" <= ?
+     , `fence_token` = ?
+ WHERE `id` = ?
+   AND `fence_token` <= ?
    AND (balance >= ?
        )
    AND (open OR ?
@@ -31,19 +31,19 @@ UPDATE "accounts"
 -- [100 me 34 eu 34 100 true]
 
 -- token, not older, state
-SELECT "fence_token", 0, ''
-  FROM "accounts"
- WHERE "id" = ?
+SELECT `fence_token`, 0, ''
+  FROM `accounts`
+ WHERE `id` = ?
 -- [eu]
 
 -- token and step, update
-UPDATE "accounts"
+UPDATE `accounts`
    SET balance = balance - ?, note = 'why?'
      , by = ? -- that's who
-     , "fence_step" = ?
-     , "fence_token" = ?
- WHERE "id" = ?
-   AND ("fence_token" < ? OR ("fence_token" = ? AND "fence_step" < ?))
+     , `fence_step` = ?
+     , `fence_token` = ?
+ WHERE `id` = ?
+   AND (`fence_token` < ? OR (`fence_token` = ? AND `fence_step` < ?))
    AND (balance >= ?
        )
    AND (open OR ?
@@ -51,20 +51,20 @@ UPDATE "accounts"
 -- [100 me 7 34 eu 34 34 7 100 true]
 
 -- token and step, state
-SELECT "fence_token", "fence_step", ''
-  FROM "accounts"
- WHERE "id" = ?
+SELECT `fence_token`, `fence_step`, ''
+  FROM `accounts`
+ WHERE `id` = ?
 -- [eu]
 
 -- token, step and grant, update
-UPDATE "accounts"
+UPDATE `accounts`
    SET balance = balance - ?, note = 'why?'
      , by = ? -- that's who
-     , "fence_grant" = ?
-     , "fence_step" = ?
-     , "fence_token" = ?
- WHERE "id" = ?
-   AND "fence_token" = ? AND "fence_grant" = ? AND "fence_step" < ?
+     , `fence_grant` = ?
+     , `fence_step` = ?
+     , `fence_token` = ?
+ WHERE `id` = ?
+   AND `fence_token` = ? AND `fence_grant` = ? AND `fence_step` < ?
    AND (balance >= ?
        )
    AND (open OR ?
@@ -72,29 +72,29 @@ UPDATE "accounts"
 -- [100 me g 7 34 eu 34 g 7 100 true]
 
 -- token, step and grant, claim
-UPDATE "accounts"
-   SET "fence_step" = CASE WHEN "fence_token" < ? THEN 0 ELSE "fence_step" END
-     , "fence_grant" = ?
-     , "fence_token" = ?
- WHERE "id" = ?
-   AND ("fence_token" < ? OR ("fence_token" = ? AND "fence_grant" = ?))
-RETURNING "fence_token", "balance"
+UPDATE `accounts`
+   SET `fence_step` = CASE WHEN `fence_token` < ? THEN 0 ELSE `fence_step` END
+     , `fence_grant` = ?
+     , `fence_token` = ?
+ WHERE `id` = ?
+   AND (`fence_token` < ? OR (`fence_token` = ? AND `fence_grant` = ?))
+RETURNING `fence_token`, `balance`
 -- [34 g 34 eu 34 34 g]
 
 -- token, step and grant, state
-SELECT "fence_token", "fence_step", "fence_grant"
-  FROM "accounts"
- WHERE "id" = ?
+SELECT `fence_token`, `fence_step`, `fence_grant`
+  FROM `accounts`
+ WHERE `id` = ?
 -- [eu]
 
 -- hostile names, update
-UPDATE "Ba""nk"."my ""accounts""; --"
+UPDATE `Ba"nk`.`my "accounts"; --`
    SET balance = balance - ?, note = 'why?'
      , by = ? -- that's who
-     , "step$1" = ?
-     , "Token ?" = ?
- WHERE "the ""region""" = ? AND "Id" = ?
-   AND ("Token ?" < ? OR ("Token ?" = ? AND "step$1" < ?))
+     , `step$1` = ?
+     , `Token ?` = ?
+ WHERE `the "region"` = ? AND `Id` = ?
+   AND (`Token ?` < ? OR (`Token ?` = ? AND `step$1` < ?))
    AND (balance >= ?
        )
    AND (open OR ?
@@ -102,8 +102,8 @@ UPDATE "Ba""nk"."my ""accounts""; --"
 -- [100 me 7 34 eu 42 34 34 7 100 true]
 
 -- hostile names, state
-SELECT "Token ?", "step$1", ''
-  FROM "Ba""nk"."my ""accounts""; --"
- WHERE "the ""region""" = ? AND "Id" = ?
+SELECT `Token ?`, `step$1`, ''
+  FROM `Ba"nk`.`my "accounts"; --`
+ WHERE `the "region"` = ? AND `Id` = ?
 -- [eu 42]
 
