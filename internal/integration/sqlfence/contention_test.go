@@ -59,6 +59,31 @@ func TestUpdateBehindAnUncommittedNewerOne(t *testing.T) {
 	}
 }
 
+// The reason of a refusal is read under the row's lock: a newer holder that is about to commit is waited for, and not overlooked.
+func TestReasonIsReadUnderTheLock(t *testing.T) {
+	b := newBank(t, postgres, nil)
+	older, newer := grant(33), grant(34)
+	if err := b.accounts.Claim(t.Context(), older.Stamp(1), key, nil); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := b.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.accounts.In(tx).Claim(t.Context(), newer.Stamp(1), key, nil); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { // its own condition is false, so that the update itself does not wait
+		done <- b.accounts.Update(context.Background(), older.Stamp(2), key, sqlfence.Set("balance = 0"), sqlfence.Where("balance > 5000"))
+	}()
+	stays(t, done, "the look for a reason")
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, ends(t, done, "the update"), fencerow.Stale, "the older holder's update")
+}
+
 func currentDatabase(t *testing.T, db *sql.DB) (name string) {
 	t.Helper()
 	if err := db.QueryRow("SELECT current_database()").Scan(&name); err != nil {
