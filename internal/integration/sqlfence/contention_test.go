@@ -84,6 +84,29 @@ func TestReasonIsReadUnderTheLock(t *testing.T) {
 	wantVerdict(t, ends(t, done, "the update"), fencerow.Stale, "the older holder's update")
 }
 
+// The same at the gate: a stamp that was recorded before is looked up behind the claim that is under way.
+func TestReasonIsReadUnderTheLockOfTheGate(t *testing.T) {
+	b := newBank(t, postgres, nil)
+	older := grant(33)
+	if err := b.gate.Tx(t.Context(), older.Stamp(1), account, debit(1)); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := b.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec("UPDATE fencerow_gate SET fence_token = 34, fence_grant = 'newer', fence_step = 0"); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- b.gate.Tx(context.Background(), older.Stamp(1), account, debit(1)) }()
+	stays(t, done, "the look for a reason")
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, ends(t, done, "the transaction"), fencerow.Stale, "the older holder's transaction")
+}
+
 func currentDatabase(t *testing.T, db *sql.DB) (name string) {
 	t.Helper()
 	if err := db.QueryRow("SELECT current_database()").Scan(&name); err != nil {
