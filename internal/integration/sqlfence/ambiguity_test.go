@@ -133,30 +133,33 @@ func TestLostAnswerBehindANewerClaimIsAmbiguous(t *testing.T) {
 	for name, where := range map[string]cut{"before": cutBefore, "after": cutAfter} {
 		t.Run(name, func(t *testing.T) {
 			var once sync.Once
-			var b *bank
-			b, _ = behindProxy(t, func(sql string) (c cut) {
+			b, p := behindProxy(t, func(sql string) (c cut) {
 				if strings.EqualFold(sql, "commit") {
 					once.Do(func() { c = where })
 				}
 				return c
 			})
+			claimed, claimErr := make(chan struct{}), error(nil)
+			p.hold = func() { <-claimed } // the claim is ahead of the client's next attempt
 			_, direct := openFences(t, postgres, b.db, nil)
 			older, newer := grant(5), grant(6)
 			if err := b.gate.Claim(t.Context(), older.Stamp(1), account); err != nil {
 				t.Fatal(err)
 			}
 			calls := 0
-			claimed := make(chan error, 1)
 			err := b.gate.Tx(t.Context(), older.Stamp(1), account, func(ctx context.Context, tx *sqlfence.Tx) error {
 				calls++
 				if calls == 1 {
 					// It waits for this transaction and is next in line at the gate.
-					go func() { claimed <- direct.Claim(context.Background(), newer.Stamp(1), account) }()
+					go func() {
+						defer close(claimed)
+						claimErr = direct.Claim(context.Background(), newer.Stamp(1), account)
+					}()
 					waitForLock(t, b.db)
 				}
 				return debit(100)(ctx, tx)
 			})
-			if claimErr := ends(t, claimed, "the newer claim"); claimErr != nil {
+			if <-claimed; claimErr != nil {
 				t.Errorf("the newer claim: %v", claimErr)
 			}
 			if !errors.Is(err, fencerow.ErrAmbiguous) || !errors.Is(err, fencerow.ErrStale) || fencerow.VerdictOf(err) != fencerow.Ambiguous {

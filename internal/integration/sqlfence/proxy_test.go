@@ -2,7 +2,6 @@ package sqlfence
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"strings"
@@ -28,8 +27,10 @@ type proxy struct {
 	server   string
 	// decide looks at each statement that the client sends.
 	decide func(sql string) cut
-	cuts   atomic.Int64
-	done   sync.WaitGroup
+	// hold is called after a cut, when the server knows of it and the client does not yet. It may be nil.
+	hold func()
+	cuts atomic.Int64
+	done sync.WaitGroup
 }
 
 func startProxy(t *testing.T, server string, decide func(sql string) cut) *proxy {
@@ -66,17 +67,20 @@ func (p *proxy) serve(client net.Conn) {
 	answered := make(chan struct{}) // closed when the server has answered a muted message, or is gone
 	p.done.Go(func() {
 		defer close(answered)
-		defer client.Close()
 		p.answers(server, client, &muted)
 	})
-	if err := p.questions(client, server, &muted, answered); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-		return // the client went away, as clients do
+	before := p.cuts.Load()
+	p.questions(client, server, &muted, answered)
+	_ = server.Close()
+	<-answered
+	if p.hold != nil && p.cuts.Load() > before {
+		p.hold()
 	}
 }
 
 // questions passes the client's messages on. A statement comes as one simple query, or is parsed under a name and then bound,
-// executed and synced.
-func (p *proxy) questions(client, server net.Conn, muted *atomic.Bool, answered <-chan struct{}) error {
+// executed and synced. It returns when a connection is cut or has ended.
+func (p *proxy) questions(client, server net.Conn, muted *atomic.Bool, answered <-chan struct{}) {
 	parsed := map[string]string{}
 	message, err := readMessage(client, false) // the start-up message has no type
 	for typed := false; err == nil; typed = true {
@@ -86,22 +90,21 @@ func (p *proxy) questions(client, server net.Conn, muted *atomic.Bool, answered 
 		}
 		if verdict == cutBefore {
 			p.cuts.Add(1)
-			return nil
+			return
 		}
 		if verdict == cutAfter {
 			p.cuts.Add(1)
 			muted.Store(true)
 		}
 		if _, err := server.Write(message); err != nil {
-			return err
+			return
 		}
 		if complete := message[0] == 'Q' || message[0] == 'S'; typed && complete && muted.Load() {
 			<-answered
-			return nil
+			return
 		}
 		message, err = readMessage(client, true)
 	}
-	return err
 }
 
 // look returns what is to happen to a message.
@@ -124,6 +127,9 @@ func (p *proxy) answers(server, client net.Conn, muted *atomic.Bool) {
 		message, err := readMessage(server, true)
 		switch {
 		case err != nil:
+			if !muted.Load() {
+				_ = client.Close() // the server has ended the session
+			}
 			return
 		case muted.Load():
 			if message[0] == 'Z' { // ready for the next: the answer is complete
