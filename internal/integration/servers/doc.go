@@ -1,0 +1,16 @@
+// Package servers gives tests private database servers that leave nothing behind.
+//
+// A test asks for a database of its own:
+//
+//	db := servers.Postgres(t)
+//
+// The server behind it is the one that FENCEROW_POSTGRES_URL names; "make test" starts one for all packages that way, with
+// cmd/withservers. Without the variable the test binary starts a server itself, which needs this in the package:
+//
+//	func TestMain(m *testing.M) { servers.Main(m) }
+//
+// A missing server program skips the test, or fails it when CI is set: a skipped test must not look like a passed one there.
+//
+// Servers listen on a free port of 127.0.0.1 and keep their data in a temporary folder. On Linux they are killed with the
+// process that started them, however it ends.
+package servers
