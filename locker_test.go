@@ -433,6 +433,31 @@ func TestHeldResource(t *testing.T) {
 	})
 }
 
+// The context ends while a request is under way, after others were refused: the error still says what stood in the way, and what
+// the request may have been granted is given back.
+func TestWaitThatEndsDuringARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		svc := newDouble()
+		svc.acquire = func(ctx context.Context, _ driver.Request) (driver.Grant, error) {
+			if svc.count("acquire") < 3 {
+				return driver.Grant{}, &driver.HeldError{Holder: "host/7"}
+			}
+			<-ctx.Done()
+			return driver.Grant{}, ctx.Err()
+		}
+		lk, _ := open(t, svc, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := lk.Acquire(ctx, "account/42")
+		if !errors.Is(err, ErrHeld) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "host/7") {
+			t.Errorf("Acquire = %v", err)
+		}
+		if svc.count("release g1") != 1 {
+			t.Error("the request in doubt was not cleaned up")
+		}
+	})
+}
+
 func TestDo(t *testing.T) {
 	boom := errors.New("boom")
 	t.Run("releases after success", func(t *testing.T) {

@@ -24,10 +24,18 @@ func (lk *Locker) askOnce(ctx context.Context, req driver.Request) (driver.Grant
 }
 
 func (lk *Locker) askUntilGranted(ctx context.Context, req driver.Request) (driver.Grant, time.Duration, error) {
+	var held *driver.HeldError // of the latest attempt that was answered
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		grant, sent, err := lk.askOnce(ctx, req)
-		var held *driver.HeldError
-		if !errors.As(err, &held) {
+		switch {
+		case err == nil:
+			return grant, sent, nil
+		case errors.As(err, &held):
+		case held != nil && ctx.Err() != nil:
+			// It ended during the request, which may have been granted in the same moment.
+			lk.abandon(ctx, driver.Grant{Resource: req.Resource, GrantID: req.GrantID})
+			return grant, sent, gaveUp(ctx, held)
+		default:
 			return grant, sent, err
 		}
 		if queue, ok := lk.svc.(driver.Queuer); ok {

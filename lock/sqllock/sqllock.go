@@ -86,11 +86,12 @@ func (s *Service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	return driver.Grant{}, failed("acquire", r.Resource, err)
 }
 
-// held says who holds the resource. It is a hint, so it need not be of the same moment as the refusal.
+// held says who holds the resource. That is a hint, so it need not be of the same moment as the refusal, and if it cannot be had
+// the refusal stands.
 func (s *Service) held(ctx context.Context, resource string) error {
 	state, err := s.Inspect(ctx, resource)
 	if err != nil {
-		return err
+		return &driver.HeldError{Holder: "unknown"}
 	}
 	return &driver.HeldError{Holder: state.Holder, Number: state.Number, Remaining: state.Remaining}
 }
