@@ -28,7 +28,12 @@ func TestEachTestThatTheDocsNameExists(t *testing.T) {
 	}
 	named := 0
 	for _, file := range files(t, repo, ".md") {
-		for _, name := range testName.FindAllString(read(t, file), -1) {
+		text := read(t, file)
+		for _, at := range testName.FindAllStringIndex(text, -1) {
+			if at[0] > 0 && text[at[0]-1] == '.' {
+				continue // a function of a package, such as fencerowtest.TestLocks
+			}
+			name := text[at[0]:at[1]]
 			named++
 			if !declared[name] {
 				t.Errorf("%s names %s, which no test file declares", relative(repo, file), name)
