@@ -29,7 +29,7 @@ type Config struct {
 	Dir string
 	// Guards to drill. Default: all.
 	Guards []Guard
-	// Progress is called after each run, with the number of runs that are done and of all. Default: nobody.
+	// Progress is called at the start and after each run, with the number of runs that are done and of all. Default: nobody.
 	Progress func(done, all int)
 }
 
@@ -80,6 +80,12 @@ func (cfg Config) performAll(ctx context.Context, dir string) ([]Run, error) {
 	slots := make(chan struct{}, atOnce)
 	var mu sync.Mutex
 	done := 0
+	progress := func() {
+		if cfg.Progress != nil {
+			cfg.Progress(done, len(runs))
+		}
+	}
+	progress()
 	var wg sync.WaitGroup
 	for i := range runs {
 		order, guard := Orders[i/len(cfg.Guards)], cfg.Guards[i%len(cfg.Guards)]
@@ -98,9 +104,7 @@ func (cfg Config) performAll(ctx context.Context, dir string) ([]Run, error) {
 			defer mu.Unlock()
 			runs[i] = run
 			done++
-			if cfg.Progress != nil {
-				cfg.Progress(done, len(runs))
-			}
+			progress()
 		})
 	}
 	wg.Wait()

@@ -67,13 +67,13 @@ func (r *Run) steps() []step {
 func (r *Run) inWords() string {
 	switch r.Outcome {
 	case Safe:
-		return fmt.Sprintf("✔ safe, %d", r.Row.Balance)
+		return fmt.Sprintf("✔ safe %d", r.Row.Balance)
 	case Corrupted:
-		return fmt.Sprintf("✘ CORRUPTED, %d", r.Row.Balance)
+		return fmt.Sprintf("✘ CORRUPTED %d", r.Row.Balance)
 	case Undamaged:
-		return fmt.Sprintf("· by luck, %d", r.Row.Balance)
+		return fmt.Sprintf("· by luck %d", r.Row.Balance)
 	}
-	return fmt.Sprintf("✘ unproven, %d", r.Row.Balance)
+	return fmt.Sprintf("✘ unproven %d", r.Row.Balance)
 }
 
 // explain says what an outcome means, with the database as the witness.

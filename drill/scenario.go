@@ -22,7 +22,7 @@ func (o Order) Title() string {
 	case WritesFirst:
 		return "B writes before A wakes"
 	case WakesBetween:
-		return "A wakes between B's read and write"
+		return "A wakes before B writes"
 	case CrashesAfterClaim:
 		return "B crashes after its claim"
 	}

@@ -26,13 +26,13 @@ func (r *Report) WriteText(w io.Writer, style Style) error {
 		style.Table = plainTable
 	}
 	p := &printer{style: style}
-	p.line("%s", p.paint(r.verdictTone(), r.Verdict))
+	p.prose("", r.verdictTone(), r.Verdict)
 	p.line("")
 	r.writeSummary(p)
 	p.line("")
-	p.line("Worker A reads the account, decides to debit %d, and is frozen past its lease of the account.", debitAmount)
-	p.line("B takes over and does the same job. Then A wakes and writes. One debit is right: %d - %d = %d.",
-		initialBalance, debitAmount, initialBalance-debitAmount)
+	p.prose("", neutral, fmt.Sprintf("Worker A reads the account, decides to debit %d, and is frozen past its lease of the account. "+
+		"B takes over and does the same job. Then A wakes and writes. One debit is right: %d - %d = %d.",
+		debitAmount, initialBalance, debitAmount, initialBalance-debitAmount))
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		if style.All || run.Guard == Fence || run.Outcome != Safe && run == r.worstContrast() {
@@ -119,14 +119,14 @@ func (r *Run) writeTimeline(p *printer) {
 	}
 	p.line("")
 	p.line("  The database: balance %d, %s, fence_token %d.", r.Row.Balance, plural(r.Row.Debits, "debit"), r.Row.Token)
-	p.line("  %s", p.paint(r.tone(), r.explain()))
+	p.prose("  ", r.tone(), r.explain())
 	if r.Guard == Fence {
 		for _, c := range r.Checks {
 			sign, t := "✔", good
 			if !c.OK {
 				sign, t = "✘", bad
 			}
-			p.line("  %s", p.paint(t, sign)+" "+c.Name+": "+c.Detail)
+			p.prose("  ", t, sign+" "+c.Name+": "+c.Detail)
 		}
 	}
 }
@@ -138,6 +138,22 @@ type printer struct {
 }
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.text, format+"\n", args...) }
+
+// prose breaks a paragraph into lines.
+func (p *printer) prose(indent string, t tone, text string) {
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if n := utf8.RuneCountInString(line) + 1 + utf8.RuneCountInString(word); n > min(p.style.Width, 100) && line != indent {
+			p.line("%s", p.paint(t, line))
+			line = indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	p.line("%s", p.paint(t, line))
+}
 
 const bold tone = -1
 

@@ -60,11 +60,9 @@ func progressLine(out io.Writer) (show func(done, all int), clear func()) {
 	if _, ok := terminal(out); !ok {
 		return nil, func() {}
 	}
-	draw := func(done, all int) {
+	return func(done, all int) {
 		const width = 24
 		full := width * done / all
 		fmt.Fprintf(out, "\r%s%s  %d of %d drills", strings.Repeat("█", full), strings.Repeat("░", width-full), done, all)
-	}
-	draw(0, 1)
-	return draw, func() { fmt.Fprint(out, "\r\x1b[K") }
+	}, func() { fmt.Fprint(out, "\r\x1b[K") }
 }
