@@ -22,15 +22,16 @@ func Example_readme() {
 		return err
 	}
 
+	locks, err := sqllock.Open(ctx, db, sqllock.SQLite)
+	if err != nil {
+		log.Fatal(err)
+	}
+	gate, err := sqlfence.OpenGate(ctx, db, sqlfence.SQLite, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+
 	// readme:begin
-	locks, err := sqllock.Open(ctx, db, sqllock.SQLite) // tokens come from here
-	if err != nil {
-		log.Fatal(err)
-	}
-	gate, err := sqlfence.OpenGate(ctx, db, sqlfence.SQLite, nil) // and are checked here
-	if err != nil {
-		log.Fatal(err)
-	}
 	locker, err := fencerow.New(locks, nil)
 	if err != nil {
 		log.Fatal(err)
