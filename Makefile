@@ -51,6 +51,10 @@ tidy-check: ## fail with a diff if make tidy would change anything
 rehearse: ## build, install and use the next release from a throw-away module proxy
 	$(GO) run $(COMMANDS)/modproxy rehearse
 
+.PHONY: bench
+bench: ## measure what the fence costs beside the same work without it, as ratios in one run
+	$(GO) run $(COMMANDS)/withservers -- $(GO) test -run '^$$' -bench . -benchtime 2000x ./internal/integration/benchmarks
+
 .PHONY: drill
 drill: ## freeze a lock holder past its lease and judge what its late write does
 	$(GO) run ./cmd/fencerow drill
