@@ -562,6 +562,8 @@ func TestOptionsAreCheckedAgainstTheService(t *testing.T) {
 	async.info.Guarantee = driver.Async
 	undeclared := newDouble()
 	undeclared.info.Guarantee = 0
+	nameless := newDouble()
+	nameless.info.Source = ""
 	for name, c := range map[string]struct {
 		svc  driver.LockService
 		opts *Options
@@ -576,6 +578,9 @@ func TestOptionsAreCheckedAgainstTheService(t *testing.T) {
 		"async":              {async, nil, "AllowAsync"},
 		"async and opted in": {async, &Options{AllowAsync: true}, ""},
 		"no guarantee":       {undeclared, nil, "declares no guarantee"},
+		"no source":          {nameless, nil, "source"},
+		"hostile holder":     {newDouble(), &Options{Holder: "a\x00b"}, "printable"},
+		"long holder":        {newDouble(), &Options{Holder: strings.Repeat("x", 300)}, "255 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lk, err := New(c.svc, c.opts)

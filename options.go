@@ -11,6 +11,9 @@ import (
 // DefaultTTL is the length of a lease unless the options say otherwise.
 const DefaultTTL = 30 * time.Second
 
+// MaxHolderLen is the length limit of a holder's name in bytes.
+const MaxHolderLen = 255
+
 // Options of a Locker. A nil *Options means the defaults.
 type Options struct {
 	// TTL is the length of a lease, a whole multiple of the lock service's unit. A shorter one lets others in sooner after a
@@ -18,7 +21,8 @@ type Options struct {
 	TTL time.Duration
 	// NoRenewal lets every lease end after one TTL. Default: renewed every third of the TTL.
 	NoRenewal bool
-	// Holder names this process for people: in the lock service, in errors, in logs. Default: host/pid.
+	// Holder names this process for people: in the lock service, in errors, in logs. At most [MaxHolderLen] bytes of printable
+	// text. Default: host/pid.
 	Holder string
 	// AllowAsync accepts a lock service whose numbers may be issued twice, such as Redis with replicas. Fences whose claim
 	// records the grant still accept one holder only; the price of a repeated number is availability. Default: refused.
@@ -42,6 +46,12 @@ func (o *Options) resolve(info driver.Info) (Options, error) {
 			host = "unknown-host"
 		}
 		opts.Holder = fmt.Sprintf("%s/%d", host, os.Getpid())
+	}
+	if len(opts.Holder) > MaxHolderLen || !printable(opts.Holder) {
+		return opts, fmt.Errorf("fencerow: the holder %s must be 1 to %d bytes of printable text", quoteShort(opts.Holder), MaxHolderLen)
+	}
+	if err := checkID("source", info.Source); err != nil {
+		return opts, fmt.Errorf("fencerow: the lock service broke its contract: %w", err)
 	}
 	switch info.Guarantee {
 	case driver.Replicated, driver.SingleNode:

@@ -59,6 +59,16 @@ func (r Resource) Validate() error {
 	return nil
 }
 
+// printable reports whether a text is valid UTF-8 without control characters.
+func printable(s string) bool {
+	for _, c := range s {
+		if !unicode.IsPrint(c) {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
 func validClass(class string) bool {
 	if class == "" || len(class) > 64 {
 		return false

@@ -2,6 +2,7 @@ package fencerow
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -142,13 +143,17 @@ func newToken(source string, resource Resource, number int64, grantID string) (T
 	if err := resource.Validate(); err != nil {
 		return Token{}, fmt.Errorf("%w: %w", ErrInvalidToken, err)
 	}
-	for _, id := range []struct{ what, text string }{{"source", source}, {"grant id", grantID}} {
-		if id.text == "" || len(id.text) > maxIDLen || !printableASCII(id.text) {
-			return Token{}, fmt.Errorf("%w: the %s %s must be 1 to %d printable ASCII characters",
-				ErrInvalidToken, id.what, quoteShort(id.text), maxIDLen)
-		}
+	if err := errors.Join(checkID("source", source), checkID("grant id", grantID)); err != nil {
+		return Token{}, err
 	}
 	return Token{source: source, resource: resource, number: number, grantID: grantID}, nil
+}
+
+func checkID(what, text string) error {
+	if text == "" || len(text) > maxIDLen || !printableASCII(text) {
+		return fmt.Errorf("%w: the %s %s must be 1 to %d printable ASCII characters", ErrInvalidToken, what, quoteShort(text), maxIDLen)
+	}
+	return nil
 }
 
 func printableASCII(s string) bool {

@@ -42,6 +42,7 @@ const (
 	expiresEarly            = "lease ends early"
 	newNumberOnRetry        = "repeated acquire is a new grant"
 	anyTTL                  = "any TTL is accepted"
+	ttlWraps                = "a long TTL wraps to a short one"
 	namesFolded             = "names are compared without case"
 	namesCut                = "names are cut"
 	waiterStaysInQueue      = "waiter stays in the queue"
@@ -70,6 +71,7 @@ func TestKitFindsEachMistakeOfALockService(t *testing.T) {
 		expiresEarly:            "lease-lasts-its-ttl",
 		newNumberOnRetry:        "repeated-acquire-is-the-same-grant",
 		anyTTL:                  "ttl-is-checked",
+		ttlWraps:                "ttl-is-checked",
 		namesFolded:             "resources-are-independent",
 		namesCut:                "resources-are-independent",
 		waiterStaysInQueue:      "cancelled-waiter-leaves-the-queue",
@@ -184,7 +186,10 @@ func (f *fakeLocks) grant(r driver.Request, number int64) (driver.Grant, error) 
 	if f.mistake == expiresEarly {
 		ttl /= 2
 	}
-	l.expires = time.Now().Add(ttl)
+	l.expires = time.Now().Add(min(ttl, 1000*time.Hour))
+	if f.mistake == ttlWraps && ttl > 1000*time.Hour {
+		l.expires = time.Now()
+	}
 	return driver.Grant{Resource: r.Resource, GrantID: r.GrantID, Number: l.number, TTL: r.TTL}, nil
 }
 

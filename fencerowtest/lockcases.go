@@ -16,7 +16,7 @@ var lockCases = []lockCase{
 	{Case{"renewal-never-creates", "A renewal of what was never granted, was released or has ended is refused and creates nothing."}, renewalNeverCreates},
 	{Case{"late-renewal-changes-nothing", "The renewal of a superseded holder does not touch its successor's lease."}, lateRenewalChangesNothing},
 	{Case{"lease-lasts-its-ttl", "Nobody else is granted before the TTL ends, and somebody is soon after."}, leaseLastsItsTTL},
-	{Case{"ttl-is-checked", "A TTL of zero, less than zero or less than the service's unit is refused."}, ttlIsChecked},
+	{Case{"ttl-is-checked", "A TTL of zero, less than zero or less than the service's unit is refused, and one beyond all bounds is no short one."}, ttlIsChecked},
 	{Case{"resources-are-independent", "Every valid name is a resource of its own, byte for byte, whatever it contains."}, resourcesAreIndependent},
 	{Case{"held-names-the-holder", "A refusal names the holder and how long its lease can last."}, heldNamesTheHolder},
 	{Case{"source-is-one", "All handles name the same source and guarantee, and the source fits in a token."}, sourceIsOne},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -140,6 +141,11 @@ func ttlIsChecked(p *lockProbe) {
 		}
 	}
 	p.acquire(svc, resource, longTTL)
+	// One that no clock can count to is refused as well, or it is kept.
+	endless := p.resource()
+	if _, err := svc.Acquire(p.ctx, request(endless, math.MaxInt64)); err == nil {
+		p.held(svc, endless, "under the longest TTL that there is")
+	}
 }
 
 func resourcesAreIndependent(p *lockProbe) {

@@ -46,6 +46,12 @@ type waiter struct {
 	granted chan driver.Grant // of capacity 1
 }
 
+// maxTTL keeps the end of a lease within the range of the clock.
+const (
+	minTTL = time.Millisecond
+	maxTTL = 365 * 24 * time.Hour
+)
+
 var errClosed = errors.New("memlock: service is closed")
 
 // New returns an empty service with a source of its own.
@@ -60,7 +66,7 @@ func New() *Service {
 
 // Info implements [driver.LockService].
 func (s *Service) Info() driver.Info {
-	return driver.Info{Source: s.source, Guarantee: driver.SingleNode, TTLUnit: time.Nanosecond, MinTTL: time.Millisecond}
+	return driver.Info{Source: s.source, Guarantee: driver.SingleNode, TTLUnit: time.Nanosecond, MinTTL: minTTL, MaxTTL: maxTTL}
 }
 
 // Acquire implements [driver.LockService]. A resource with waiters is held, so that nobody overtakes them.
@@ -214,8 +220,8 @@ func (s *Service) check(ctx context.Context, ttl time.Duration) error {
 	if s.isClosed() {
 		return errClosed
 	}
-	if ttl < time.Millisecond {
-		return fmt.Errorf("memlock: the TTL is %v, it must be 1ms or more", ttl)
+	if ttl < minTTL || ttl > maxTTL {
+		return fmt.Errorf("memlock: the TTL is %v, it must be from %v to %v", ttl, minTTL, maxTTL)
 	}
 	return nil
 }

@@ -61,11 +61,15 @@ func (s *Service) identify(ctx context.Context) error {
 
 // Info implements [driver.LockService].
 func (s *Service) Info() driver.Info {
-	return driver.Info{Source: s.source, Guarantee: s.dialect.guarantee, TTLUnit: ttlUnit, MinTTL: minTTL}
+	return driver.Info{Source: s.source, Guarantee: s.dialect.guarantee, TTLUnit: ttlUnit, MinTTL: minTTL, MaxTTL: maxTTL}
 }
 
-// minTTL leaves room for a few statements; a shorter lease ends before it can be used.
-const minTTL = 50 * time.Millisecond
+// minTTL leaves room for a few statements; a shorter lease ends before it can be used. maxTTL keeps the end of a lease within the
+// range of the clock.
+const (
+	minTTL = 50 * time.Millisecond
+	maxTTL = 365 * 24 * time.Hour
+)
 
 // Acquire implements [driver.LockService] with one statement.
 func (s *Service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -218,8 +222,8 @@ func (s *Service) timed(args ...any) []any {
 }
 
 func checkTTL(ttl time.Duration) error {
-	if ttl < minTTL || ttl%ttlUnit != 0 {
-		return fmt.Errorf("sqllock: the TTL is %v, it must be a whole number of milliseconds and %v or more", ttl, minTTL)
+	if ttl < minTTL || ttl > maxTTL || ttl%ttlUnit != 0 {
+		return fmt.Errorf("sqllock: the TTL is %v, it must be a whole number of milliseconds from %v to %v", ttl, minTTL, maxTTL)
 	}
 	return nil
 }
