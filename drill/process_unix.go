@@ -60,13 +60,10 @@ func (p *process) listen(stdout io.Reader) {
 	defer close(p.events)
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
-		var e Event
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) == nil {
+			p.events <- m.event()
 		}
-		e.At = time.Duration(e.AtMS) * time.Microsecond
-		e.AtMS = e.At.Milliseconds()
-		p.events <- e
 	}
 }
 
@@ -94,7 +91,7 @@ func (p *process) freeze() error {
 		case status.Stopped():
 			return nil
 		default:
-			p.ended = true
+			_ = p.reap() // its status has been taken just now
 			return fmt.Errorf("drill: worker %s has ended before it could be frozen\n%s", p.name, p.logs)
 		}
 	}
@@ -109,7 +106,7 @@ func (p *process) kill() {
 		return
 	}
 	_ = p.signal(syscall.SIGKILL)
-	p.reap()
+	_ = p.reap()
 }
 
 // reap waits for the end of a worker that has closed its output or was killed.

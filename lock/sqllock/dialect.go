@@ -36,6 +36,14 @@ var SQLite = Dialect{
 	},
 }
 
+// Postgres is the dialect for PostgreSQL 11 and later, with any driver. The server's clock measures the leases, and nothing is kept in
+// the session, so that a connection pooler may stand in between.
+var Postgres = Dialect{
+	name:      "postgres",
+	guarantee: driver.SingleNode,
+	check:     checkPostgres,
+}
+
 // Schema returns the statements that create the tables, for a schema that is kept elsewhere.
 func (d Dialect) Schema() string { return d.statement("schema") }
 

@@ -10,6 +10,14 @@
 //	svc, err := sqllock.Open(ctx, db, sqllock.SQLite)
 //	locker, err := fencerow.New(svc, nil)
 //
+// # Postgres
+//
+// The server's clock measures the leases, read behind the wait for the row's lock. Each operation is one statement that keeps nothing
+// in the session, so a connection pooler may stand in between. A session with synchronous_commit off is refused, because a crash of the
+// server could lose a commit and a number would be issued twice. The promotion of an asynchronous standby and a restore take numbers
+// back as well: raise the counters above the resources' marks with Seed afterwards. A stepped clock of the server ends leases early or
+// late; the fence does not depend on it.
+//
 // # SQLite
 //
 // One host only: SQLite's locks and the clock that measures the leases are those of one kernel. A file on a network file

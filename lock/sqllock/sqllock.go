@@ -33,7 +33,7 @@ var (
 // issue a number twice or that other processes cannot share, and says why. The caller keeps and closes db.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect) (*Service, error) {
 	if dialect.name == "" {
-		return nil, errors.New("sqllock: no dialect was given, use sqllock.SQLite")
+		return nil, errors.New("sqllock: no dialect was given, use sqllock.Postgres or sqllock.SQLite")
 	}
 	s := &Service{db: db, dialect: dialect, stmt: dialect.statements()}
 	if err := dialect.check(ctx, db); err != nil {
@@ -50,10 +50,11 @@ func (s *Service) identify(ctx context.Context) error {
 	if s.db.QueryRowContext(ctx, s.stmt.source).Scan(&s.source) == nil {
 		return nil
 	}
-	if _, err := s.db.ExecContext(ctx, s.dialect.Schema()); err != nil {
-		return fmt.Errorf("the tables are missing and cannot be created; create them with Dialect.Schema: %w", err)
-	}
+	_, createErr := s.db.ExecContext(ctx, s.dialect.Schema()) // may fail only because another process creates them too
 	if _, err := s.db.ExecContext(ctx, s.stmt.identify, s.dialect.name+":"+rand.Text()); err != nil {
+		if createErr != nil {
+			err = fmt.Errorf("the tables are missing and cannot be created; create them with Dialect.Schema: %w", createErr)
+		}
 		return err
 	}
 	return s.db.QueryRowContext(ctx, s.stmt.source).Scan(&s.source)

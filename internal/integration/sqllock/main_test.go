@@ -1,4 +1,4 @@
-// Package sqllock tests the lock table on SQLite across processes, and what it refuses.
+// Package sqllock tests the lock table on SQLite and Postgres: across processes, under contention, and what it refuses.
 package sqllock
 
 import (
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/fencerow/fencerow/internal/integration/servers"
 	"github.com/fencerow/fencerow/lock/sqllock"
 
 	_ "modernc.org/sqlite" // the driver under test
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	servers.Main(m)
 }
 
 const params = "_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
