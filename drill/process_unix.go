@@ -60,10 +60,13 @@ func (p *process) listen(stdout io.Reader) {
 	defer close(p.events)
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
-		var m message
-		if json.Unmarshal(lines.Bytes(), &m) == nil {
-			p.events <- m.event()
+		var e Event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
 		}
+		e.At = time.Duration(e.AtMS) * time.Microsecond
+		e.AtMS = e.At.Milliseconds()
+		p.events <- e
 	}
 }
 
@@ -91,7 +94,7 @@ func (p *process) freeze() error {
 		case status.Stopped():
 			return nil
 		default:
-			_ = p.reap() // its status has been taken just now
+			p.ended = true
 			return fmt.Errorf("drill: worker %s has ended before it could be frozen\n%s", p.name, p.logs)
 		}
 	}
@@ -106,7 +109,7 @@ func (p *process) kill() {
 		return
 	}
 	_ = p.signal(syscall.SIGKILL)
-	_ = p.reap()
+	p.reap()
 }
 
 // reap waits for the end of a worker that has closed its output or was killed.

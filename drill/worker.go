@@ -69,14 +69,15 @@ type worker struct {
 func (w *worker) report(kind Kind, verdict fencerow.Verdict, detail string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.out.Encode(message{AtUS: time.Since(w.Start).Microseconds(), Event: Event{
+	_ = w.out.Encode(Event{
+		AtMS:    time.Since(w.Start).Microseconds(), // made milliseconds by the reader
 		Worker:  w.Worker,
 		Kind:    kind,
 		Token:   w.token.Number(),
 		Verdict: string(verdict),
 		Detail:  fmt.Sprintf(detail, args...),
 		PID:     os.Getpid(),
-	}})
+	})
 }
 
 // run is the job: acquire, read, decide, write, release.
@@ -212,7 +213,7 @@ func (j *plainJob) write(ctx context.Context) error {
 	if _, err := j.w.db.ExecContext(ctx, debitUnfenced, debitAmount, account); err != nil {
 		return err
 	}
-	j.w.log.Info("write", "", j.w.token, "verdict", fencerow.Applied)
+	j.w.log.Info("write", "verdict", fencerow.Applied)
 	j.w.report(Wrote, fencerow.Applied, "debits %d", debitAmount)
 	return nil
 }
