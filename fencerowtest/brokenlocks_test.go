@@ -36,6 +36,7 @@ const (
 	counterPerHandle        = "counter per handle"
 	releaseByName           = "release by name"
 	renewByName             = "renewal by name"
+	refusedRenewalProlongs  = "refused renewal prolongs"
 	renewalCreates          = "renewal creates"
 	numberBeforeLock        = "number is minted before the lock"
 	neverExpires            = "lease never ends"
@@ -65,6 +66,7 @@ func TestKitFindsEachMistakeOfALockService(t *testing.T) {
 		counterPerHandle:        "numbers-grow-across-reopening",
 		releaseByName:           "late-release-changes-nothing",
 		renewByName:             "late-renewal-changes-nothing",
+		refusedRenewalProlongs:  "late-renewal-changes-nothing",
 		renewalCreates:          "renewal-never-creates",
 		numberBeforeLock:        "racing-acquirers-exclude",
 		neverExpires:            "numbers-grow-across-expiry",
@@ -244,6 +246,9 @@ func (f *fakeLocks) Renew(_ context.Context, g driver.Grant, ttl time.Duration) 
 	case f.mistake == renewByName && f.held(l):
 	case f.mistake == renewalCreates && !f.held(l):
 		l.grantID = g.GrantID
+	case f.mistake == refusedRenewalProlongs && f.held(l):
+		l.expires = time.Now().Add(ttl)
+		return driver.ErrNotCurrent
 	default:
 		return driver.ErrNotCurrent
 	}

@@ -95,13 +95,19 @@ func renewalNeverCreates(p *lockProbe) {
 	p.acquire(a, resource, longTTL)
 }
 
+// lateRenewalChangesNothing also looks at the successor's time: a renewal that is refused and prolongs all the same would keep
+// others out for nothing.
 func lateRenewalChangesNothing(p *lockProbe) {
 	a, b, resource := p.open(), p.open(), p.resource()
 	first := p.acquire(a, resource, p.h.TTL)
-	second := p.acquireSoon(b, resource, p.h.TTL+patience)
+	p.wait(p.h.TTL + p.h.TTL/2)
+	second := p.acquire(b, resource, p.h.TTL)
 	p.notCurrent(a.Renew(p.ctx, first, longTTL), "a renewal after somebody else was granted")
-	p.ok(b.Release(p.ctx, second), "the new holder's release after the late renewal")
-	p.acquire(a, resource, longTTL)
+	third := p.acquireSoon(a, resource, p.h.TTL+patience)
+	p.above(second, third)
+	p.notCurrent(b.Renew(p.ctx, first, longTTL), "the same renewal later")
+	p.ok(a.Release(p.ctx, third), "the newest holder's release after late renewals")
+	p.acquire(b, resource, longTTL)
 }
 
 func heldNamesTheHolder(p *lockProbe) {
