@@ -18,7 +18,7 @@
 //	                                       once the newer one has written, not before.
 //	fence_token, fence_step                many writes per grant, each applied at most once.
 //	fence_token, fence_step, fence_grant   claim before read: from the newer holder's claim on the older one is refused,
-//	                                       also when a number was issued twice. [Table.Claim] raises the mark and returns
+//	                                       also when a number was issued twice. Table.Claim raises the mark and returns
 //	                                       the row in one statement, and an update without it is refused.
 //
 // Columns are compared as they are stored: fence_token and fence_step must be 64-bit integers, fence_grant text. Do not
