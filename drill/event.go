@@ -36,3 +36,16 @@ type Event struct {
 	Detail  string        `json:"detail,omitempty"`  // for people
 	PID     int           `json:"pid,omitempty"`
 }
+
+// message is how a worker reports an event: finer in time, so that the events of two processes are put in order.
+type message struct {
+	Event
+	AtUS int64 `json:"at_us"`
+}
+
+func (m message) event() Event {
+	e := m.Event
+	e.At = time.Duration(m.AtUS) * time.Microsecond
+	e.AtMS = e.At.Milliseconds()
+	return e
+}

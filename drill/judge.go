@@ -51,7 +51,7 @@ func checkToken(r *Run) Check {
 		}
 	}
 	c.OK = r.Row.Token > 0 && r.Row.Token == newest.Token && r.Row.Token == accepted.Token && newest.Worker == accepted.Worker
-	c.Detail = fmt.Sprintf("fence_token %d, granted last: %s with %d", r.Row.Token, newest.Worker, newest.Token)
+	c.Detail = fmt.Sprintf("stored %d, granted last %d, to %s", r.Row.Token, newest.Token, newest.Worker)
 	return c
 }
 
@@ -90,31 +90,36 @@ func checkLog(r *Run) Check {
 
 // conclude says what all runs together have shown.
 func conclude(r *Report) {
-	var unsafe, damaged []string
-	contrast := 0
+	var unsafe []string
+	fenced, contrast, damaged := 0, 0, 0
 	for _, run := range r.Runs {
 		switch {
-		case run.Guard == Fence && run.Outcome != Safe:
-			unsafe = append(unsafe, run.Title)
-		case run.Guard != Fence:
+		case run.Guard == Fence:
+			fenced++
+			if run.Outcome != Safe {
+				unsafe = append(unsafe, run.Title)
+			}
+		default:
 			contrast++
 			if run.Outcome == Corrupted {
-				damaged = append(damaged, run.Title)
+				damaged++
 			}
 		}
 	}
+	held := fmt.Sprintf("The fence held in %d of %d runs", fenced-len(unsafe), fenced)
 	switch {
 	case len(unsafe) > 0:
-		r.Verdict = "The fence did NOT hold: " + strings.Join(unsafe, "; ") + "."
-	case contrast > 0 && len(damaged) == 0:
-		r.Verdict = "Nothing was proved: without the fence the account came out right as well, so no stale write was provoked."
+		r.Verdict = held + ", NOT in: " + strings.Join(unsafe, "; ") + "."
+	case fenced == 0:
+		r.Verdict = "Nothing was proved: no run had the fence."
 	case contrast == 0:
+		r.Verdict = held + "."
 		r.Passed = true
-		r.Verdict = "Every stale write was refused by the database."
+	case damaged == 0:
+		r.Verdict = "Nothing was proved: without the fence the account came out right, too."
 	default:
+		r.Verdict = fmt.Sprintf("%s; without it %d of %d corrupted the account.", held, damaged, contrast)
 		r.Passed = true
-		r.Verdict = fmt.Sprintf("Every stale write was refused by the database. Without the fence %d of %d runs corrupted the account.",
-			len(damaged), contrast)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 		"one debit, lost":      {func(r *Run) { r.Row.Balance = 1000 }, Corrupted, "one debit"},
 		"older token":          {func(r *Run) { r.Row.Token = 1 }, Unproven, "newest holder"},
 		"no token":             {func(r *Run) { r.Row.Token = 0 }, Unproven, "newest holder"},
-		"A was accepted":       {func(r *Run) { r.find("A", Wrote); r.Events[9].Verdict = "applied" }, Unproven, "refused as stale"},
+		"A was accepted":       {func(r *Run) { r.Events[9].Verdict = "applied" }, Unproven, "refused as stale"},
 		"A never wrote":        {func(r *Run) { r.Events[9].Kind = Skipped }, Unproven, "refused as stale"},
 		"refused for another":  {func(r *Run) { r.Events[9].Verdict = "missing" }, Unproven, "refused as stale"},
 		"nothing logged":       {func(r *Run) { r.Log = nil }, Unproven, "log"},
@@ -97,11 +97,12 @@ func TestConclusion(t *testing.T) {
 		passed bool
 		says   string
 	}{
-		"the fence held and others did not": {[]Run{run(Fence, Safe), run(NoFence, Corrupted), run(NoFence, Undamaged)}, true, "1 of 2 runs corrupted"},
-		"the fence did not hold":            {[]Run{run(Fence, Corrupted), run(NoFence, Corrupted)}, false, "did NOT hold"},
-		"a check failed":                    {[]Run{run(Fence, Unproven), run(NoFence, Corrupted)}, false, "did NOT hold"},
+		"the fence held and others did not": {[]Run{run(Fence, Safe), run(NoFence, Corrupted), run(NoFence, Undamaged)}, true, "without it 1 of 2 corrupted"},
+		"the fence did not hold":            {[]Run{run(Fence, Corrupted), run(NoFence, Corrupted)}, false, "NOT in: order"},
+		"a check failed":                    {[]Run{run(Fence, Unproven), run(NoFence, Corrupted)}, false, "NOT in: order"},
 		"nothing was provoked":              {[]Run{run(Fence, Safe), run(NoFence, Undamaged)}, false, "Nothing was proved"},
-		"fence only":                        {[]Run{run(Fence, Safe)}, true, "refused by the database"},
+		"no fence at all":                   {[]Run{run(NoFence, Corrupted)}, false, "no run had the fence"},
+		"fence only":                        {[]Run{run(Fence, Safe)}, true, "held in 1 of 1 runs."},
 	} {
 		r := Report{Runs: c.runs}
 		if conclude(&r); r.Passed != c.passed || !strings.Contains(r.Verdict, c.says) {

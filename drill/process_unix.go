@@ -41,7 +41,7 @@ func start(argv []string, todo instructions, limit time.Duration) (*process, err
 		return nil, err
 	}
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("drill: start worker %s: %w", p.name, err)
+		return nil, fmt.Errorf("start worker %s: %w", p.name, err)
 	}
 	go p.listen(stdout)
 	line, err := json.Marshal(todo)
@@ -50,7 +50,7 @@ func start(argv []string, todo instructions, limit time.Duration) (*process, err
 	}
 	if err != nil {
 		p.kill()
-		return nil, fmt.Errorf("drill: instruct worker %s: %w", p.name, err)
+		return nil, fmt.Errorf("instruct worker %s: %w", p.name, err)
 	}
 	return p, nil
 }
@@ -60,20 +60,17 @@ func (p *process) listen(stdout io.Reader) {
 	defer close(p.events)
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
-		var e Event
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) == nil {
+			p.events <- m.event()
 		}
-		e.At = time.Duration(e.AtMS) * time.Microsecond
-		e.AtMS = e.At.Milliseconds()
-		p.events <- e
 	}
 }
 
 // resume lets a worker that pauses before its write go on. A frozen one finds the line when it is thawed.
 func (p *process) resume() error {
 	if _, err := io.WriteString(p.stdin, "go\n"); err != nil {
-		return fmt.Errorf("drill: resume worker %s: %w", p.name, err)
+		return fmt.Errorf("resume worker %s: %w", p.name, err)
 	}
 	return nil
 }
@@ -90,15 +87,15 @@ func (p *process) freeze() error {
 		case errors.Is(err, syscall.EINTR), err == nil && pid == 0:
 			continue
 		case err != nil:
-			return fmt.Errorf("drill: wait for worker %s to stop: %w", p.name, err)
+			return fmt.Errorf("wait for worker %s to stop: %w", p.name, err)
 		case status.Stopped():
 			return nil
 		default:
-			p.ended = true
-			return fmt.Errorf("drill: worker %s has ended before it could be frozen\n%s", p.name, p.logs)
+			_ = p.reap() // its status has been taken just now
+			return fmt.Errorf("worker %s has ended before it could be frozen\n%s", p.name, p.logs)
 		}
 	}
-	return fmt.Errorf("drill: worker %s did not stop within %v of SIGSTOP", p.name, p.limit)
+	return fmt.Errorf("worker %s did not stop within %v of SIGSTOP", p.name, p.limit)
 }
 
 func (p *process) thaw() error { return p.signal(syscall.SIGCONT) }
@@ -109,7 +106,7 @@ func (p *process) kill() {
 		return
 	}
 	_ = p.signal(syscall.SIGKILL)
-	p.reap()
+	_ = p.reap()
 }
 
 // reap waits for the end of a worker that has closed its output or was killed.
@@ -119,7 +116,7 @@ func (p *process) reap() error {
 	p.ended = true
 	_ = p.stdin.Close()
 	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("drill: worker %s: %w\n%s", p.name, err, p.logs)
+		return fmt.Errorf("worker %s: %w\n%s", p.name, err, p.logs)
 	}
 	return nil
 }
@@ -127,7 +124,7 @@ func (p *process) reap() error {
 // signal goes to the whole process group.
 func (p *process) signal(s syscall.Signal) error {
 	if err := syscall.Kill(-p.cmd.Process.Pid, s); err != nil {
-		return fmt.Errorf("drill: %v to worker %s: %w", s, p.name, err)
+		return fmt.Errorf("%v to worker %s: %w", s, p.name, err)
 	}
 	return nil
 }

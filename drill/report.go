@@ -18,6 +18,7 @@ type Report struct {
 	Version int    `json:"version"` // of the JSON form, 1
 	Passed  bool   `json:"passed"`
 	Verdict string `json:"verdict"` // in one sentence
+	TTLMS   int64  `json:"ttl_ms"`  // length of A's lease
 	TookMS  int64  `json:"took_ms"`
 	Runs    []Run  `json:"runs"`
 	Dir     string `json:"dir,omitempty"` // databases and logs, where they are kept

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -30,7 +31,7 @@ func sampleReport() Report {
 		}
 	}
 	judge(&damaged)
-	r := Report{Version: 1, TookMS: 1234, Runs: []Run{safeRun(), damaged}}
+	r := Report{Version: 1, TTLMS: 1000, TookMS: 1234, Runs: []Run{safeRun(), damaged}}
 	for _, order := range []Order{WritesFirst, CrashesAfterClaim} {
 		for _, run := range []Run{safeRun(), damaged} {
 			run.Order, run.Title = order, order.Title()
@@ -45,7 +46,8 @@ func TestReportGolden(t *testing.T) {
 	r := sampleReport()
 	for name, write := range map[string]func(io.Writer) error{
 		"report.txt":       func(w io.Writer) error { return r.WriteText(w, Style{}) },
-		"report-wide.txt":  func(w io.Writer) error { return r.WriteText(w, Style{Width: 120, All: true}) },
+		"report-ascii.txt": func(w io.Writer) error { return r.WriteText(w, Style{ASCII: true}) },
+		"report-wide.txt":  func(w io.Writer) error { return r.WriteText(w, Style{Width: 120, Verbose: true}) },
 		"report-color.txt": func(w io.Writer) error { return r.WriteText(w, Style{Color: true}) },
 		"report.json": func(w io.Writer) error {
 			encoder := json.NewEncoder(w)
@@ -86,20 +88,6 @@ func difference(got, want string) string {
 		}
 	}
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
-}
-
-func TestTextFitsTheTerminal(t *testing.T) {
-	r := sampleReport()
-	r.Runs[0].Events[1].Detail = strings.Repeat("a long detail ", 20)
-	var out bytes.Buffer
-	if err := r.WriteText(&out, Style{Width: 80, All: true}); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(out.String(), "\n") {
-		if n := len([]rune(line)); n > 80 {
-			t.Errorf("a line has %d columns: %s", n, line)
-		}
-	}
 }
 
 func TestPageNeedsNothingElse(t *testing.T) {
@@ -143,6 +131,36 @@ func TestPictureNeedsAFencedRun(t *testing.T) {
 	}
 }
 
+// A folder's name is printed as it is, also where the signs are not.
+func TestASCII(t *testing.T) {
+	r := sampleReport()
+	r.Dir = "/tmp/✔"
+	var out bytes.Buffer
+	if err := r.WriteText(&out, Style{ASCII: true, Verbose: true, Repeat: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), r.Dir) {
+		t.Error("the folder is not named")
+	}
+	for _, c := range strings.Replace(out.String(), r.Dir, "", 1) {
+		if c > '~' {
+			t.Errorf("%q is not ASCII", c)
+		}
+	}
+}
+
+func TestVerdictComesFirstAndLast(t *testing.T) {
+	r := sampleReport()
+	var out bytes.Buffer
+	if err := r.WriteText(&out, Style{Repeat: true}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	if lines[0] != r.headline() || lines[len(lines)-1] != r.headline() {
+		t.Errorf("first %q, last %q, want %q", lines[0], lines[len(lines)-1], r.headline())
+	}
+}
+
 // A stale write that was accepted must not look like a success.
 func TestAcceptedStaleWriteIsShownAsDamage(t *testing.T) {
 	r := sampleReport()
@@ -164,6 +182,27 @@ func TestConfigIsChecked(t *testing.T) {
 		if _, err := cfg.Run(t.Context()); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// The limit that is promised for the default, and one that leaves room for long leases.
+func TestLimitOfADrill(t *testing.T) {
+	for ttl, want := range map[time.Duration]time.Duration{DefaultTTL: 20 * time.Second, MaxTTL: 136 * time.Second} {
+		if got := (Config{TTL: ttl, Guards: Guards}).limit(); got != want {
+			t.Errorf("leases of %v: %v, want %v", ttl, got, want)
+		}
+	}
+}
+
+func TestMessageKeepsTheMicroseconds(t *testing.T) {
+	text, err := json.Marshal(message{AtUS: 1_234_567, Event: Event{Worker: "B", Kind: Wrote}})
+	var back message
+	if err := errors.Join(err, json.Unmarshal(text, &back)); err != nil {
+		t.Fatal(err)
+	}
+	want := Event{At: 1_234_567 * time.Microsecond, AtMS: 1234, Worker: "B", Kind: Wrote}
+	if got := back.event(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

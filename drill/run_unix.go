@@ -3,12 +3,14 @@
 package drill
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -28,7 +30,7 @@ type stage struct {
 	dir   string
 	start time.Time
 	db    *sql.DB
-	locks *sqllock.Service
+	locks driver.Inspector
 	run   Run
 
 	workers []*process
@@ -36,45 +38,46 @@ type stage struct {
 
 // perform plays one order under one guard and judges it.
 func perform(ctx context.Context, cfg Config, dir string, order Order, guard Guard) (run Run, err error) {
+	// A child that is to die with its parent dies with the thread that has started it. This one stays until all are reaped.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	s := &stage{
 		cfg:   cfg,
 		dir:   filepath.Join(dir, string(order)+"-"+string(guard)),
 		start: time.Now(),
 		run:   Run{Order: order, Title: order.Title(), Guard: guard},
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s, %s: %w", order.Title(), guard.Title(), err)
-		}
-	}()
-	if err := s.prepare(ctx); err != nil {
-		return s.run, err
+	if err = s.prepare(ctx); err == nil {
+		err = errors.Join(s.perform(ctx), s.db.Close())
 	}
-	defer s.db.Close()
-	// Whatever happens, no worker is left behind, and none is left frozen.
-	defer func() {
-		for _, w := range s.workers {
-			w.kill()
-		}
-	}()
-	if err := s.play(ctx); err != nil {
-		if ctx.Err() != nil {
-			return s.run, context.Cause(ctx)
-		}
-		return s.run, err
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", err, cause)
 	}
-	slices.SortStableFunc(s.run.Events, func(a, b Event) int { return int(a.At - b.At) })
-	if err := s.db.QueryRowContext(ctx, readFacts, account).Scan(&s.run.Row.Balance, &s.run.Row.Debits, &s.run.Row.Token); err != nil {
-		return s.run, err
+	if err != nil {
+		return s.run, fmt.Errorf("drill: %s, %s: %w", order.Title(), guard.Title(), err)
 	}
-	for _, w := range s.workers {
-		if err := w.logs.save(filepath.Join(s.dir, "worker-"+w.name+".log")); err != nil {
-			return s.run, err
-		}
-	}
-	s.run.Log = s.workers[0].logs.lines()
 	judge(&s.run)
 	return s.run, nil
+}
+
+// perform plays the order and takes down what the database and the workers have to say. Whatever happens, no worker is left
+// behind, and none is left frozen.
+func (s *stage) perform(ctx context.Context) error {
+	err := s.play(ctx)
+	for _, w := range s.workers {
+		w.kill()
+		err = errors.Join(err, w.logs.save(filepath.Join(s.dir, "worker-"+w.name+".log")))
+	}
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(s.run.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	s.run.Log = s.workers[0].logs.lines()
+	row := &s.run.Row
+	if err := s.db.QueryRowContext(ctx, readFacts, account).Scan(&row.Balance, &row.Debits, &row.Token); err != nil {
+		return fmt.Errorf("read the account in the end: %w", err)
+	}
+	return nil
 }
 
 func (s *stage) file() string { return filepath.Join(s.dir, "drill.db") }
@@ -86,7 +89,7 @@ func (s *stage) prepare(ctx context.Context) error {
 	}
 	var err error
 	if s.db, err = s.cfg.Open(s.file()); err != nil {
-		return err
+		return fmt.Errorf("open %s: %w", s.file(), err)
 	}
 	if s.locks, err = sqllock.Open(ctx, s.db, sqllock.SQLite); err == nil {
 		_, err = s.db.ExecContext(ctx, createTable)
@@ -95,7 +98,7 @@ func (s *stage) prepare(ctx context.Context) error {
 		_, err = s.db.ExecContext(ctx, openAccount, account, initialBalance)
 	}
 	if err != nil {
-		return errors.Join(err, s.db.Close())
+		return errors.Join(fmt.Errorf("prepare %s: %w", s.file(), err), s.db.Close())
 	}
 	return nil
 }
@@ -127,8 +130,10 @@ func (s *stage) play(ctx context.Context) error {
 		)
 	case WakesBetween:
 		b, err := s.launch("B", longTTL, true)
+		if err != nil {
+			return err
+		}
 		return s.inTurn(
-			func() error { return err },
 			func() error { return s.await(ctx, b, Decided) },
 			func() error { return s.thawToEnd(ctx, a) },
 			func() error { return b.resume() },
@@ -136,16 +141,22 @@ func (s *stage) play(ctx context.Context) error {
 		)
 	case CrashesAfterClaim:
 		b, err := s.launch("B", s.cfg.TTL, true)
+		if err != nil {
+			return err
+		}
 		return s.inTurn(
-			func() error { return err },
 			func() error { return s.await(ctx, b, Decided) },
-			func() error { b.kill(); s.note(b, Killed, "SIGKILL"); return nil },
+			func() error {
+				b.kill()
+				s.note(b, Killed, "SIGKILL")
+				return nil
+			},
 			func() error { return s.thawToEnd(ctx, a) },
 			func() error { return s.leaseEnds(ctx, b) },
 			func() error { return s.fromStartToEnd(ctx, "C") },
 		)
 	}
-	return fmt.Errorf("drill: unknown order %q", s.run.Order)
+	return fmt.Errorf("unknown order %q", s.run.Order)
 }
 
 func (s *stage) inTurn(steps ...func() error) error {
@@ -167,45 +178,56 @@ func (s *stage) launch(name string, ttl time.Duration, pause bool) (*process, er
 	return p, err
 }
 
-// await takes in a worker's events until one of the kind, or until it has nothing more to do because the job is done.
+// await takes in a worker's events until one of the kind.
 func (s *stage) await(ctx context.Context, p *process, kind Kind) error {
-	limit := time.NewTimer(s.cfg.TTL + patience)
-	defer limit.Stop()
+	what := fmt.Sprintf("worker %s to be %q", p.name, kind)
 	for {
-		select {
-		case e, ok := <-p.events:
-			if !ok {
-				return fmt.Errorf("drill: worker %s has ended and was never %s\n%s", p.name, kind, p.logs)
-			}
-			s.run.Events = append(s.run.Events, e)
-			if e.Kind == kind {
-				return nil
-			}
-		case <-limit.C:
-			return fmt.Errorf("drill: worker %s was not %s within %v\n%s", p.name, kind, s.cfg.TTL+patience, p.logs)
-		case <-ctx.Done():
-			return ctx.Err()
+		e, ok, err := s.next(ctx, p, what)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return fmt.Errorf("waited for %s, and it has ended\n%s", what, p.logs)
+		case e.Kind == kind:
+			return nil
+		case e.Kind == Gone:
+			return fmt.Errorf("the lease of worker %s, %v, was over before it could decide; this machine needs a longer one", p.name, s.cfg.TTL)
 		}
 	}
 }
 
 // toEnd takes in a worker's events until it ends.
 func (s *stage) toEnd(ctx context.Context, p *process) error {
-	limit := time.NewTimer(s.cfg.TTL + patience)
-	defer limit.Stop()
 	for {
-		select {
-		case e, ok := <-p.events:
-			if !ok {
-				return p.reap()
-			}
-			s.run.Events = append(s.run.Events, e)
-		case <-limit.C:
-			return fmt.Errorf("drill: worker %s did not end within %v\n%s", p.name, s.cfg.TTL+patience, p.logs)
-		case <-ctx.Done():
-			return ctx.Err()
+		_, ok, err := s.next(ctx, p, fmt.Sprintf("worker %s to end", p.name))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return p.reap()
 		}
 	}
+}
+
+// next takes in one event of a worker, and reports false when there will be none. The time limit is for a worker that says nothing.
+func (s *stage) next(ctx context.Context, p *process, what string) (Event, bool, error) {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case e, ok := <-p.events:
+		if ok {
+			s.run.Events = append(s.run.Events, e)
+		}
+		return e, ok, nil
+	case <-limit.C:
+		return Event{}, false, fmt.Errorf("waited for %s, and %v have passed\n%s", what, patience, p.logs)
+	case <-ctx.Done():
+		return Event{}, false, interrupted(ctx, what)
+	}
+}
+
+func interrupted(ctx context.Context, what string) error {
+	return fmt.Errorf("while waiting for %s: %w", what, context.Cause(ctx))
 }
 
 func (s *stage) thawToEnd(ctx context.Context, p *process) error {
@@ -226,24 +248,25 @@ func (s *stage) fromStartToEnd(ctx context.Context, name string) error {
 
 // leaseEnds waits until the lock service itself says that the worker's lease is over.
 func (s *stage) leaseEnds(ctx context.Context, p *process) error {
+	what := fmt.Sprintf("the lock service to end the lease of worker %s", p.name)
 	limit := time.Now().Add(s.cfg.TTL + patience)
 	for {
-		var state driver.State
 		state, err := s.locks.Inspect(ctx, "account/"+account)
-		if err != nil {
-			return err
-		}
-		if !state.Held || state.Holder != "worker "+p.name {
+		switch {
+		case ctx.Err() != nil:
+			return interrupted(ctx, what)
+		case err != nil:
+			return fmt.Errorf("ask the lock service about the lease of worker %s: %w", p.name, err)
+		case !state.Held || state.Holder != "worker "+p.name:
 			s.note(p, LeaseEnded, "the lock service has ended its lease")
 			return nil
-		}
-		if time.Now().After(limit) {
-			return fmt.Errorf("drill: the lease of worker %s has %v left, %v after its end was due", p.name, state.Remaining, patience)
+		case time.Now().After(limit):
+			return fmt.Errorf("waited for %s; %v after its end was due, it has %v left", what, patience, state.Remaining)
 		}
 		select {
 		case <-time.After(min(max(state.Remaining, time.Millisecond), 100*time.Millisecond)):
 		case <-ctx.Done():
-			return ctx.Err()
+			return interrupted(ctx, what)
 		}
 	}
 }

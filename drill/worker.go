@@ -69,15 +69,14 @@ type worker struct {
 func (w *worker) report(kind Kind, verdict fencerow.Verdict, detail string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.out.Encode(Event{
-		AtMS:    time.Since(w.Start).Microseconds(), // made milliseconds by the reader
+	_ = w.out.Encode(message{AtUS: time.Since(w.Start).Microseconds(), Event: Event{
 		Worker:  w.Worker,
 		Kind:    kind,
 		Token:   w.token.Number(),
 		Verdict: string(verdict),
 		Detail:  fmt.Sprintf(detail, args...),
 		PID:     os.Getpid(),
-	})
+	}})
 }
 
 // run is the job: acquire, read, decide, write, release.
@@ -129,10 +128,10 @@ func (w *worker) do(ctx context.Context, lease *fencerow.Lease, job job) error {
 	}
 	if w.Guard == ClientCheck {
 		if err := lease.Err(); err != nil {
-			w.report(Gone, "", "finds its lease gone")
+			w.report(Gone, "", "finds lease gone")
 			return nil
 		}
-		w.report(Checked, "", "finds its lease valid")
+		w.report(Checked, "", "finds lease valid")
 	}
 	w.report(Decided, "", "decides to debit %d", debitAmount)
 	if w.Pause && !w.lines.Scan() {
@@ -213,7 +212,7 @@ func (j *plainJob) write(ctx context.Context) error {
 	if _, err := j.w.db.ExecContext(ctx, debitUnfenced, debitAmount, account); err != nil {
 		return err
 	}
-	j.w.log.Info("write", "verdict", fencerow.Applied)
+	j.w.log.Info("write", "", j.w.token, "verdict", fencerow.Applied)
 	j.w.report(Wrote, fencerow.Applied, "debits %d", debitAmount)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -93,33 +94,45 @@ func TestFrozenWorkerIsRefusedInEachOrder(t *testing.T) {
 		if run.Outcome != want {
 			t.Errorf("%s, %s: %s, want %s: %+v", run.Title, run.Guard, run.Outcome, want, run.Checks)
 		}
-		if frozen := freeze(run); frozen < 400*time.Millisecond {
-			t.Errorf("%s, %s: A was frozen for %v only, its lease is 500 ms", run.Title, run.Guard, frozen)
+		if got := freeze(run); !slices.Equal(got, []string{"A frozen", "A lease-ended", "B granted", "A thawed", "A wrote"}) {
+			t.Errorf("%s, %s: the freeze went %q", run.Title, run.Guard, got)
 		}
-		log := filepath.Join(cfg.Dir, string(run.Order)+"-"+string(run.Guard), "worker-A.log")
-		text, err := os.ReadFile(log)
-		if err != nil {
-			t.Error(err)
-		}
-		if rejected := strings.Contains(string(text), "lock_fence_rejected") && strings.Contains(string(text), `"fence_token":1`); rejected != (run.Guard == drill.Fence) {
-			t.Errorf("%s, %s: A's log is\n%s", run.Title, run.Guard, text)
+		checkLogs(t, cfg.Dir, run)
+		if rejected := strings.Contains(strings.Join(run.Log, "\n"), "lock_fence_rejected"); rejected != (run.Guard == drill.Fence) {
+			t.Errorf("%s, %s: A has logged\n%s", run.Title, run.Guard, strings.Join(run.Log, "\n"))
 		}
 	}
 	noChildren(t)
 }
 
-// freeze returns how long A was frozen.
-func freeze(run drill.Run) time.Duration {
-	var from, to int64
+// freeze returns the steps that make the drill one, in the order in which they have happened.
+func freeze(run drill.Run) (steps []string) {
 	for _, e := range run.Events {
-		switch {
-		case e.Worker == "A" && e.Kind == drill.Frozen:
-			from = e.AtMS
-		case e.Worker == "A" && e.Kind == drill.Thawed:
-			to = e.AtMS
+		switch step := e.Worker + " " + string(e.Kind); step {
+		case "A frozen", "A lease-ended", "B granted", "A thawed", "A wrote":
+			steps = append(steps, step)
 		}
 	}
-	return time.Duration(to-from) * time.Millisecond
+	return steps
+}
+
+// checkLogs looks for each write in its worker's log. Whatever guards it, its line names the token, so that it can be traced.
+func checkLogs(t *testing.T, dir string, run drill.Run) {
+	t.Helper()
+	for _, e := range run.Events {
+		if e.Kind != drill.Wrote {
+			continue
+		}
+		file := filepath.Join(dir, string(run.Order)+"-"+string(run.Guard), "worker-"+e.Worker+".log")
+		text, err := os.ReadFile(file)
+		token, verdict := fmt.Sprintf(`"fence_token":%d,`, e.Token), fmt.Sprintf(`"verdict":%q`, e.Verdict)
+		found := slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+			return strings.Contains(line, token) && strings.Contains(line, verdict)
+		})
+		if err != nil || !found {
+			t.Errorf("%s has no line with %s and %s: %v\n%s", file, token, verdict, err, text)
+		}
+	}
 }
 
 // A judge that cannot go red judges nothing.
@@ -155,6 +168,10 @@ func TestCancelledDrillLeavesNoWorker(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the cancelled drill says %v", err)
 		}
+		named := func(order drill.Order) bool { return strings.Contains(err.Error(), order.Title()) }
+		if !slices.ContainsFunc(drill.Orders, named) {
+			t.Errorf("the cancelled drill does not say what it was doing: %v", err)
+		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("the cancelled drill goes on")
 	}
@@ -167,6 +184,7 @@ func TestKilledDrillTakesItsFrozenWorkersAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, drillMode)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // which a killed drill cannot tidy
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -190,6 +208,7 @@ func TestDrillNamesAWorkerThatFails(t *testing.T) {
 	}{
 		"not there":       {[]string{"/nonexistent/worker"}, "start worker A"},
 		"ends at once":    {[]string{"false"}, "worker A"},
+		"finds no lease":  {[]string{"sh", "-c", `echo '{"worker":"A","kind":"gone"}'; exec sleep 60`}, "needs a longer one"},
 		"is another tool": {[]string{"cat"}, "worker A"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,8 +33,8 @@ type usage struct{ error }
 // Run executes a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdio IO) int {
 	root := newRoot(stdio)
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	root.SetArgs(append([]string{}, args...)) // never nil, for which cobra takes the arguments of the process
+	cmd, err := root.ExecuteContextC(ctx)
 	var found finding
 	var wrong usage
 	switch {
@@ -43,7 +43,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 	case errors.As(err, &found):
 		return exitFinding
 	case errors.As(err, &wrong):
-		fmt.Fprintf(stdio.Err, "fencerow: %v\nRun \"fencerow --help\" for the commands and their flags.\n", err)
+		fmt.Fprintf(stdio.Err, "fencerow: %v\nRun \"%s --help\" for what it takes.\n", err, cmd.CommandPath())
 		return exitUsage
 	}
 	fmt.Fprintf(stdio.Err, "fencerow: %v\n", err)

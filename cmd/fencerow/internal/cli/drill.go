@@ -1,29 +1,26 @@
 package cli
 
 import (
-	"database/sql"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fencerow/fencerow/drill"
-
-	_ "modernc.org/sqlite" // the embedded default
 )
 
 type drillFlags struct {
-	output string
-	report string
-	image  string
-	dir    string
-	ttl    time.Duration
-	all    bool
+	output  string
+	report  string
+	image   string
+	dir     string
+	keep    bool
+	ttl     time.Duration
+	verbose bool
 }
 
 func newDrill(stdio IO) *cobra.Command {
@@ -36,56 +33,46 @@ SIGSTOP. When its lease is gone, worker B takes over and does the same job. Then
 was right: exactly one debit, under the newest token.
 
 Three orders are drilled: B writes before A wakes; A wakes between B's read and write; B crashes after its claim. Each is drilled
-with the fence, without it, and with a check of its own lease by the worker. Everything runs on SQLite files in a temporary folder.`,
+with the fence, without it, and with a check of its own lease by the worker. Everything runs on SQLite files in a temporary folder.
+
+Exit codes: 0 the fence held and the contrast shows what it is for, 1 it did not hold or nothing was proved, 2 a wrong command
+line, 3 the drill itself did not work.`,
 		Example: `  fencerow drill
   fencerow drill --report drill.html
-  fencerow drill --ttl 5s --all
+  fencerow drill --ttl 5s --verbose
   fencerow drill -o json | jq .verdict`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, stdio) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), stdio) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.output, "output", "o", "text", "form of the output: text or json")
+	addOutput(cmd, &f.output)
 	flags.StringVar(&f.report, "report", "", "also write a report with timelines to this HTML `file`")
 	flags.StringVar(&f.image, "svg", "", "also write the timeline of the second order to this SVG `file`")
 	flags.StringVar(&f.dir, "dir", "", "keep databases and logs in this `folder`, which must be empty or new")
-	flags.DurationVar(&f.ttl, "ttl", drill.DefaultTTL, "length of the lease that worker A is frozen past")
-	flags.BoolVar(&f.all, "all", false, "print the timeline of every run")
+	flags.BoolVar(&f.keep, "keep", false, "keep databases and logs in their temporary folder, and name it")
+	flags.DurationVar(&f.ttl, "ttl", drill.DefaultTTL, fmt.Sprintf("length of the lease that worker A is frozen past, %v to %v", drill.MinTTL, drill.MaxTTL))
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of every run, and every check")
+	_ = flags.MarkHidden("svg") // it makes the picture of the README
 	return cmd
 }
 
 func (f *drillFlags) check() error {
-	if f.output != "text" && f.output != "json" {
-		return usage{fmt.Errorf("--output %q: it is text or json", f.output)}
-	}
 	if f.ttl < drill.MinTTL || f.ttl > drill.MaxTTL || f.ttl%time.Millisecond != 0 {
 		return usage{fmt.Errorf("--ttl %v: it is a whole number of milliseconds from %v to %v", f.ttl, drill.MinTTL, drill.MaxTTL)}
 	}
-	for flag, file := range map[string]string{"--report": f.report, "--svg": f.image} {
-		if file == "" {
-			continue
-		}
-		// Found out now, not after the drill.
-		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-			return usage{fmt.Errorf("%s %s: the folder %s does not exist", flag, file, filepath.Dir(file))}
-		}
+	if err := checkOutput(f.output); err != nil {
+		return err
 	}
-	if f.dir == "" {
-		return nil
+	if err := checkFile("--report", f.report); err != nil {
+		return err
 	}
-	entries, err := os.ReadDir(f.dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return usage{fmt.Errorf("--dir %s: %w", f.dir, err)}
-	case len(entries) > 0:
-		return usage{fmt.Errorf("--dir %s: the folder is not empty; name a new one, so that nothing is overwritten", f.dir)}
+	if err := checkFile("--svg", f.image); err != nil {
+		return err
 	}
-	return nil
+	return checkFolder("--dir", f.dir)
 }
 
-func (f *drillFlags) run(cmd *cobra.Command, stdio IO) error {
+func (f *drillFlags) run(ctx context.Context, stdio IO) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -93,12 +80,15 @@ func (f *drillFlags) run(cmd *cobra.Command, stdio IO) error {
 	if err != nil {
 		return err
 	}
-	progress, clear := progressLine(stdio.Err)
+	show, clear := progressLine(stdio.Err, "runs")
 	report, err := drill.Config{
-		Open: openSQLite, Worker: []string{self, workerCommand}, TTL: f.ttl, Dir: f.dir, Progress: progress,
-	}.Run(cmd.Context())
+		Open: openSQLite, Worker: []string{self, workerCommand}, TTL: f.ttl, Dir: f.dir, Keep: f.keep, Progress: show,
+	}.Run(ctx)
 	clear()
 	if err != nil {
+		if report.Dir != "" {
+			fmt.Fprintf(stdio.Err, "Databases and logs are kept in %s\n", report.Dir)
+		}
 		return err
 	}
 	if err := f.write(report, stdio.Out); err != nil {
@@ -121,53 +111,20 @@ func (f *drillFlags) write(report drill.Report, out io.Writer) error {
 			return err
 		}
 	}
-	if f.output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(report)
+	if f.output == outputJSON {
+		return writeJSON(out, report)
 	}
 	style := styleOf(out)
-	style.All = f.all
+	style.Verbose = f.verbose
 	if err := report.WriteText(out, style); err != nil {
 		return err
 	}
-	if f.report != "" {
-		fmt.Fprintf(out, "\nThe report is in %s\n", f.report)
+	_, onTerminal := terminal(out)
+	switch {
+	case f.report != "":
+		fmt.Fprintf(out, "The report is in %s\n", f.report)
+	case onTerminal && !f.verbose:
+		fmt.Fprintln(out, "More: --verbose for all timelines, --report drill.html for a page with pictures.")
 	}
 	return nil
-}
-
-// writeFile writes a whole file or none.
-func writeFile(name string, write func(io.Writer) error) error {
-	temp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(temp), temp.Chmod(0o644), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
-}
-
-// workerCommand is the hidden command by which the drill starts this program as a worker.
-const workerCommand = "drill-worker"
-
-func newDrillWorker(stdio IO) *cobra.Command {
-	return &cobra.Command{
-		Use:    workerCommand,
-		Hidden: true,
-		Args:   noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return drill.Work(cmd.Context(), openSQLite, stdio.In, stdio.Out, stdio.Err)
-		},
-	}
-}
-
-// openSQLite opens a file as package sqllock asks for it.
-func openSQLite(file string) (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -12,19 +13,32 @@ import (
 	"github.com/fencerow/fencerow/drill"
 )
 
-// styleOf chooses colours and tables for a terminal and plain text for everything else.
+// styleOf chooses colours and tables for a terminal, and plain ASCII for everything else.
 func styleOf(out io.Writer) drill.Style {
-	style := drill.Style{Width: 80}
 	file, ok := terminal(out)
 	if !ok {
-		return style
+		return drill.Style{ASCII: true}
 	}
-	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+	style := drill.Style{
+		Color:  os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		ASCII:  asciiOnly(os.Getenv),
+		Repeat: true,
+		Table:  drawTable,
+	}
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil {
 		style.Width = width
 	}
-	style.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	style.Table = drawTable
+	if style.ASCII {
+		style.Table = nil
+	}
 	return style
+}
+
+// asciiOnly tells whether a terminal says that it shows nothing else. A locale that is not set says nothing.
+func asciiOnly(getenv func(string) string) bool {
+	locale := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
+	utf8 := strings.Contains(strings.ReplaceAll(strings.ToLower(locale), "-", ""), "utf8")
+	return getenv("TERM") == "dumb" || locale != "" && !utf8
 }
 
 func terminal(out io.Writer) (*os.File, bool) {
@@ -52,17 +66,4 @@ func tableRow(cells []string) table.Row {
 		row[i] = cell
 	}
 	return row
-}
-
-// progressLine returns a function that shows on a terminal how far a command is, and one that takes the line away. Elsewhere both
-// do nothing.
-func progressLine(out io.Writer) (show func(done, all int), clear func()) {
-	if _, ok := terminal(out); !ok {
-		return nil, func() {}
-	}
-	return func(done, all int) {
-		const width = 24
-		full := width * done / all
-		fmt.Fprintf(out, "\r%s%s  %d of %d drills", strings.Repeat("█", full), strings.Repeat("░", width-full), done, all)
-	}, func() { fmt.Fprint(out, "\r\x1b[K") }
 }
