@@ -16,9 +16,10 @@ type Gate struct {
 	dialect Dialect
 	stmt    gateStatements
 	opts    Options
+	claims  turns // by grant
 }
 
-type gateStatements struct{ claim, admit, state, share string }
+type gateStatements struct{ look, claim, admit, state, share string }
 
 // OpenGate returns the gate of a database, and creates its table if it is not there. The protected tables must be in the same
 // database. The caller keeps and closes db.
@@ -38,6 +39,7 @@ func OpenGate(ctx context.Context, db *sql.DB, dialect Dialect, opts *Options) (
 		db:      db,
 		dialect: dialect,
 		stmt: gateStatements{
+			look:  dialect.statement("gate_look"),
 			claim: dialect.statement("gate_claim"),
 			admit: dialect.statement("gate_admit"),
 			state: dialect.statement("gate_state"),
@@ -52,7 +54,7 @@ func GateSchema(dialect Dialect) string { return dialect.statement("gate_schema"
 
 // Claim raises the mark of a resource to the stamp's token. From then on no transaction of an older holder is admitted; those
 // that have passed the gate are waited for. [Gate.Tx] and [Gate.Shared] claim by themselves; call Claim before a read that is
-// made outside of them. The same grant may claim again.
+// made outside of them. The same grant may claim again, and does not wait for its own transactions then.
 //
 // The errors are [fencerow.ErrStale], [fencerow.ErrTokenReused], [fencerow.ErrMismatch], [fencerow.ErrNoToken],
 // [fencerow.ErrConflict], [fencerow.ErrAmbiguous], or a failure of the database.
@@ -64,12 +66,28 @@ func (g *Gate) Claim(ctx context.Context, stamp fencerow.Stamp, resource fencero
 	return stamp.Settle(ctx, g.opts.Observer, fencerow.Claim, err)
 }
 
-// claim is one statement in a transaction of its own, so that it stands before anything is read.
+// claim raises the mark in a transaction of its own, so that it stands before anything is read.
+//
+// A grant that has claimed already must not claim again: the statement locks the gate, and would wait for the grant's own shared
+// transactions. So it looks first, and its goroutines take turns.
 func (g *Gate) claim(ctx context.Context, stamp fencerow.Stamp) error {
 	what := "claim " + stamp.Token().String()
 	token := stamp.Token()
+	end, err := g.claims.take(ctx, token.GrantID())
+	if err != nil {
+		return fmt.Errorf("sqlfence: %s: %w", what, err)
+	}
+	defer end()
+
 	var m gateMark
-	err := g.db.QueryRowContext(ctx, g.stmt.claim, string(token.Resource()), token.Source(), token.Number(), token.GrantID()).Scan(m.dest()...)
+	err = g.db.QueryRowContext(ctx, g.stmt.look, string(token.Resource())).Scan(m.dest()...)
+	switch {
+	case err == nil && m.isOf(token):
+		return nil
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return pending(what, err)
+	}
+	err = g.db.QueryRowContext(ctx, g.stmt.claim, string(token.Resource()), token.Source(), token.Number(), token.GrantID()).Scan(m.dest()...)
 	if err != nil {
 		return answer(what, err)
 	}
@@ -143,7 +161,7 @@ func (g *Gate) run(ctx context.Context, stamp fencerow.Stamp, through pass, fn f
 		return err
 	}
 	// The claim is committed before anything is read.
-	if err := g.claim(ctx, stamp); err != nil {
+	if err := resolve(ctx, true, func() error { return g.claim(ctx, stamp) }); err != nil {
 		return err // told to the observer as the answer to the whole
 	}
 	_ = stamp.Settle(ctx, g.opts.Observer, fencerow.Claim, nil)
@@ -222,6 +240,11 @@ type gateMark struct {
 }
 
 func (m *gateMark) dest() []any { return []any{&m.source, &m.number, &m.step, &m.grant} }
+
+// isOf reports whether the grant has claimed.
+func (m gateMark) isOf(token fencerow.Token) bool {
+	return m.source == token.Source() && m.number.Int64 == token.Number() && m.grant.String == token.GrantID()
+}
 
 func (m gateMark) checkSource(token fencerow.Token) error {
 	if m.source != token.Source() {

@@ -129,7 +129,7 @@ func TestKeptTextsAreBounded(t *testing.T) {
 
 func TestEachDialectHasItsStatements(t *testing.T) {
 	for _, dialect := range []Dialect{Postgres, SQLite} {
-		for _, name := range []string{"gate_schema", "gate_probe", "gate_claim", "gate_admit", "gate_state", "gate_share", "catalog_kind", "catalog_columns", "catalog_unique"} {
+		for _, name := range []string{"gate_schema", "gate_probe", "gate_look", "gate_claim", "gate_admit", "gate_state", "gate_share", "catalog_kind", "catalog_columns", "catalog_unique"} {
 			if strings.TrimSpace(dialect.statement(name)) == "" {
 				t.Errorf("%s has no statement %s", dialect.name, name)
 			}

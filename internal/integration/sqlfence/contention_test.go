@@ -182,6 +182,27 @@ func TestSharedTransactionsRunSideBySide(t *testing.T) {
 	}
 }
 
+// A grant that has claimed does not wait for its own transactions when it claims again: it would wait for ever inside of one.
+func TestRepeatedClaimDoesNotWaitForItsOwnTransactions(t *testing.T) {
+	each(t, func(t *testing.T, d database) {
+		b := newBank(t, d, nil)
+		g := grant(5)
+		for name, run := range map[string]func(context.Context, fencerow.Stamp, fencerow.Resource, func(context.Context, *sqlfence.Tx) error) error{
+			"Tx": b.gate.Tx, "Shared": b.gate.Shared,
+		} {
+			done := make(chan error, 1)
+			go func() {
+				done <- run(context.Background(), g.Stamp(1), account, func(ctx context.Context, _ *sqlfence.Tx) error {
+					return b.gate.Claim(ctx, g.Stamp(1), account)
+				})
+			}()
+			if err := ends(t, done, name); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
 // Holders come and go while those before them go on. Each appends what it has read to a chain: an update that was computed from
 // anything but the value it replaces would break it, and an answer that is not true would not add up.
 func TestNoUpdateIsLostUnderContention(t *testing.T) {
