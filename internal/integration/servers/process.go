@@ -46,9 +46,15 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// stop sends the signal, waits for the end and kills what does not end in time. It reports a process that did not end well.
+// stop sends the signal, waits for the end and kills what does not end in time. It reports a process that did not end well,
+// or that had ended before.
 func (p *process) stop(sig os.Signal, patience time.Duration) error {
-	// A process that has ended by itself is what the wait below reports.
+	select {
+	case <-p.done:
+		return fmt.Errorf("%s had ended before it was stopped: %s", p.cmd.Path, p.cmd.ProcessState)
+	default:
+	}
+	// One that ends just now is left to the wait below.
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
