@@ -1,289 +1,154 @@
 package fencerowtest_test
 
 import (
-	"context"
-	"fmt"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/fencerow/fencerow/driver"
 	"github.com/fencerow/fencerow/fencerowtest"
 )
 
-// fakeLocks is a small lock service with room for one planted mistake.
-type fakeLocks struct {
-	mistake string
-
-	mu    sync.Mutex
-	locks map[string]*fakeLock
-	total int64
-}
-
-type fakeLock struct {
-	number  int64
-	grantID string
-	holder  string
-	expires time.Time
-	queue   []chan struct{}
-}
-
+// The mistakes that can be planted in the fake lock service.
 const (
 	counterResetOnRelease   = "counter reset on release"
 	counterResetOnExpiry    = "counter reset on expiry"
 	counterPerHandle        = "counter per handle"
-	releaseByName           = "release by name"
-	renewByName             = "renewal by name"
-	refusedRenewalProlongs  = "refused renewal prolongs"
-	renewalCreates          = "renewal creates"
+	counterLostInRestart    = "counter lost in a restart"
+	counterIsAFloat         = "counter is a float"
 	numberBeforeLock        = "number is minted before the lock"
-	neverExpires            = "lease never ends"
-	expiresEarly            = "lease ends early"
 	newNumberOnRetry        = "repeated acquire is a new grant"
-	anyTTL                  = "any TTL is accepted"
-	ttlWraps                = "a long TTL wraps to a short one"
-	namesFolded             = "names are compared without case"
-	namesCut                = "names are cut"
-	waiterStaysInQueue      = "waiter stays in the queue"
-	queueIsAStack           = "last come, first served"
+	cancelledAcquireIsKept  = "cancelled acquire is kept"
+	releaseByName           = "release by name"
 	releaseNeedsNumber      = "release needs the number"
 	releaseOfOthersIsSilent = "release of another grant is silent"
+	releaseWaitsForTTL      = "release waits for the TTL"
+	closeReleases           = "close releases"
+	renewByName             = "renewal by name"
+	renewalCreates          = "renewal creates"
+	renewalChecksThenWrites = "renewal checks, then writes"
+	renewalDoesNothing      = "renewal does nothing"
+	refusedRenewalProlongs  = "refused renewal prolongs"
+	batchStopsAtRefusal     = "batch stops at a refusal"
+	batchOutOfOrder         = "batch is answered out of order"
+	neverExpires            = "lease never ends"
+	expiresEarly            = "lease ends early"
+	anyTTL                  = "any TTL is accepted"
+	ttlIsRounded            = "a TTL is rounded"
+	ttlWraps                = "a long TTL wraps to a short one"
+	boundsAreNotChecked     = "bounds of the TTL are not checked"
+	namesFolded             = "names are compared without case"
+	namesCut                = "names are cut"
+	heldNamesNobody         = "refusal names nobody"
+	sourcePerHandle         = "source per handle"
 	seedLowers              = "seed lowers"
+	inspectIgnoresExpiry    = "inspect ignores the end of a lease"
+	queueIsAStack           = "last come, first served"
+	waiterStaysInQueue      = "waiter stays in the queue"
+	handOverIsLost          = "hand-over to a leaving waiter is lost"
+	waiterIsForgotten       = "waiter is forgotten"
+	waitIsNeverWoken        = "wait is never woken"
+	waitIgnoresContext      = "wait ignores its context"
+	goroutineOutlivesClose  = "goroutine outlives Close"
+	closeHangs              = "close hangs"
 )
 
+// plantedInLocks says which case must find which mistake. Every case finds one, so that none is there for show.
+var plantedInLocks = []struct{ mistake, found string }{
+	{counterResetOnRelease, "numbers-grow-across-release"},
+	{counterResetOnExpiry, "numbers-grow-across-expiry"},
+	{counterPerHandle, "numbers-grow-across-reopening"},
+	{counterLostInRestart, "numbers-grow-across-restart"},
+	{numberBeforeLock, "racing-acquirers-exclude"},
+	{newNumberOnRetry, "repeated-acquire-is-the-same-grant"},
+	{cancelledAcquireIsKept, "cancelled-acquire-leaves-nothing"},
+	{releaseWaitsForTTL, "release-frees-at-once"},
+	{releaseOfOthersIsSilent, "release-needs-the-grant"},
+	{releaseByName, "release-needs-the-grant"},
+	{releaseByName, "late-release-changes-nothing"},
+	{releaseNeedsNumber, "release-by-grant-id-alone"},
+	{closeReleases, "closing-ends-no-lease"},
+	{renewalDoesNothing, "renewal-prolongs-the-grant"},
+	{renewalCreates, "renewal-never-creates"},
+	{renewalChecksThenWrites, "renewal-races-release"},
+	{renewByName, "late-renewal-changes-nothing"},
+	{refusedRenewalProlongs, "late-renewal-changes-nothing"},
+	{neverExpires, "numbers-grow-across-expiry"},
+	{neverExpires, "lease-lasts-its-ttl"},
+	{expiresEarly, "lease-lasts-its-ttl"},
+	{anyTTL, "ttl-is-checked"},
+	{ttlIsRounded, "ttl-is-checked"},
+	{ttlWraps, "ttl-is-checked"},
+	{boundsAreNotChecked, "ttl-is-checked"},
+	{namesFolded, "resources-are-independent"},
+	{namesCut, "resources-are-independent"},
+	{heldNamesNobody, "held-names-the-holder"},
+	{sourcePerHandle, "source-is-one"},
+	{batchStopsAtRefusal, "batch-renewal-answers-each"},
+	{batchOutOfOrder, "batch-renewal-answers-each"},
+	{renewalDoesNothing, "batch-renewal-answers-each"},
+	{seedLowers, "seed-only-raises"},
+	{counterIsAFloat, "seed-only-raises"},
+	{inspectIgnoresExpiry, "inspect-tells-the-truth"},
+	{queueIsAStack, "queue-is-in-order"},
+	{waiterStaysInQueue, "cancelled-waiter-leaves-the-queue"},
+	{handOverIsLost, "cancel-races-hand-over"},
+	{neverExpires, "waiter-follows-a-dead-holder"},
+	{waitIsNeverWoken, "wait-is-woken-by-release"},
+	{waitIgnoresContext, "wait-is-woken-by-release"},
+	{waiterIsForgotten, "every-waiter-is-served"},
+	{renewalDoesNothing, "locker-keeps-its-lease"},
+	{expiresEarly, "locker-says-lost"},
+	{releaseWaitsForTTL, "locker-releases-after-renewal"},
+	{waiterStaysInQueue, "cancelled-wait-leaves-nothing"},
+	{goroutineOutlivesClose, "close-leaves-no-goroutine"},
+	{closeHangs, "close-leaves-no-goroutine"},
+}
+
 func TestKitFindsNothingInTheCorrectLockService(t *testing.T) {
-	if report := fencerowtest.CheckLocks(t.Context(), fakeLocksHarness("")); len(report.Violations()) > 0 {
-		t.Fatalf("the kit accuses a correct lock service:\n%s", report)
+	t.Parallel()
+	report := fencerowtest.CheckLocks(t.Context(), fakeLocksHarness(t, ""))
+	for _, result := range report.Results {
+		if result.Outcome != fencerowtest.Kept {
+			t.Errorf("%s: %s (%s)", result.Name, result.Outcome, result.Detail)
+		}
 	}
 }
 
 func TestKitFindsEachMistakeOfALockService(t *testing.T) {
-	for mistake, caught := range map[string]string{
-		counterResetOnRelease:   "numbers-grow-across-release",
-		counterResetOnExpiry:    "numbers-grow-across-expiry",
-		counterPerHandle:        "numbers-grow-across-reopening",
-		releaseByName:           "late-release-changes-nothing",
-		renewByName:             "late-renewal-changes-nothing",
-		refusedRenewalProlongs:  "late-renewal-changes-nothing",
-		renewalCreates:          "renewal-never-creates",
-		numberBeforeLock:        "racing-acquirers-exclude",
-		neverExpires:            "numbers-grow-across-expiry",
-		expiresEarly:            "lease-lasts-its-ttl",
-		newNumberOnRetry:        "repeated-acquire-is-the-same-grant",
-		anyTTL:                  "ttl-is-checked",
-		ttlWraps:                "ttl-is-checked",
-		namesFolded:             "resources-are-independent",
-		namesCut:                "resources-are-independent",
-		waiterStaysInQueue:      "cancelled-waiter-leaves-the-queue",
-		queueIsAStack:           "queue-is-in-order",
-		releaseNeedsNumber:      "release-by-grant-id-alone",
-		releaseOfOthersIsSilent: "release-needs-the-grant",
-		seedLowers:              "seed-only-raises",
-	} {
-		t.Run(mistake, func(t *testing.T) {
+	t.Parallel()
+	finds := map[string]bool{}
+	for _, planted := range plantedInLocks {
+		finds[planted.found] = true
+		t.Run(planted.found+"/"+planted.mistake, func(t *testing.T) {
 			t.Parallel()
-			report := fencerowtest.CheckLocks(t.Context(), fakeLocksHarness(mistake), caught)
-			if len(report.Violations()) != 1 {
-				t.Fatalf("the case %s does not find it:\n%s", caught, report)
-			}
-			t.Log(report.Violations()[0].Detail)
+			h := fakeLocksHarness(t, planted.mistake)
+			h.Patience = 150 * time.Millisecond // nothing comes late here but what never comes
+			mustFind(t, fencerowtest.CheckLocks(t.Context(), h, planted.found))
 		})
 	}
+	for _, c := range fencerowtest.LockCases() {
+		if !finds[c.Name] {
+			t.Errorf("the case %s finds none of the planted mistakes", c.Name)
+		}
+	}
 }
 
-func fakeLocksHarness(mistake string) fencerowtest.LockHarness {
-	shared := &fakeLocks{mistake: mistake, locks: map[string]*fakeLock{}}
+// mustFind asserts that the one case that was run has found its mistake.
+func mustFind(t *testing.T, report fencerowtest.Report) {
+	t.Helper()
+	found := report.Violations()
+	if len(found) != 1 || found[0].Promise == "" {
+		t.Fatalf("the case does not find it:\n%s", report)
+	}
+	t.Log(found[0].Detail)
+}
+
+func fakeLocksHarness(t *testing.T, mistake string) fencerowtest.LockHarness {
+	server := newFakeServer(mistake)
+	t.Cleanup(func() { close(server.ended) })
 	return fencerowtest.LockHarness{
-		Name: "fake",
-		Open: func(context.Context) (driver.LockService, error) {
-			if mistake == counterPerHandle {
-				return &fakeLocks{mistake: mistake, locks: map[string]*fakeLock{}}, nil
-			}
-			return shared, nil
-		},
-		TTL: 60 * time.Millisecond,
+		Name:    "fake",
+		Open:    server.open,
+		TTL:     60 * time.Millisecond,
+		Restart: server.restart,
 	}
-}
-
-func (f *fakeLocks) Info() driver.Info {
-	return driver.Info{Source: "fake:1", Guarantee: driver.SingleNode, TTLUnit: time.Millisecond}
-}
-func (f *fakeLocks) Close() error { return nil }
-
-func (f *fakeLocks) lock(name string) *fakeLock {
-	switch {
-	case f.mistake == namesFolded:
-		name = strings.ToLower(name)
-	case f.mistake == namesCut && len(name) > 100:
-		name = name[:100]
-	}
-	l := f.locks[name]
-	if l == nil {
-		l = new(fakeLock)
-		f.locks[name] = l
-	}
-	return l
-}
-
-func (f *fakeLocks) held(l *fakeLock) bool {
-	if l.grantID == "" {
-		return false
-	}
-	if f.mistake == neverExpires || time.Now().Before(l.expires) {
-		return true
-	}
-	if f.mistake == counterResetOnExpiry {
-		l.number, l.grantID = 0, ""
-	}
-	return false
-}
-
-func (f *fakeLocks) checkTTL(ttl time.Duration) error {
-	if ttl < time.Millisecond && f.mistake != anyTTL {
-		return fmt.Errorf("bad TTL %v", ttl)
-	}
-	return nil
-}
-
-func (f *fakeLocks) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if err := ctx.Err(); err != nil {
-		return driver.Grant{}, err
-	}
-	if err := f.checkTTL(r.TTL); err != nil {
-		return driver.Grant{}, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.mistake == numberBeforeLock {
-		// The number comes from a statement of its own; who is slower is granted later with a lower one.
-		f.total++
-		minted := f.total
-		f.mu.Unlock()
-		time.Sleep(time.Duration(minted%3) * time.Millisecond)
-		f.mu.Lock()
-		return f.grant(r, minted)
-	}
-	return f.grant(r, f.lock(r.Resource).number+1)
-}
-
-func (f *fakeLocks) grant(r driver.Request, number int64) (driver.Grant, error) {
-	l := f.lock(r.Resource)
-	held := f.held(l)
-	switch {
-	case held && l.grantID == r.GrantID:
-		if f.mistake == newNumberOnRetry {
-			l.number++
-		}
-	case held:
-		return driver.Grant{}, &driver.HeldError{Holder: l.holder, Number: l.number, Remaining: max(0, time.Until(l.expires))}
-	default:
-		if f.mistake == counterResetOnExpiry {
-			number = l.number + 1
-		}
-		l.number, l.grantID, l.holder = number, r.GrantID, r.Holder
-	}
-	ttl := r.TTL
-	if f.mistake == expiresEarly {
-		ttl /= 2
-	}
-	l.expires = time.Now().Add(min(ttl, 1000*time.Hour))
-	if f.mistake == ttlWraps && ttl > 1000*time.Hour {
-		l.expires = time.Now()
-	}
-	return driver.Grant{Resource: r.Resource, GrantID: r.GrantID, Number: l.number, TTL: r.TTL}, nil
-}
-
-func (f *fakeLocks) AcquireQueued(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	f.mu.Lock()
-	l := f.lock(r.Resource)
-	turn := make(chan struct{}, 1)
-	if f.mistake == queueIsAStack {
-		l.queue = slices.Insert(l.queue, 0, turn)
-	} else {
-		l.queue = append(l.queue, turn)
-	}
-	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.mistake == waiterStaysInQueue && ctx.Err() != nil {
-			return
-		}
-		l.queue = slices.DeleteFunc(l.queue, func(c chan struct{}) bool { return c == turn })
-	}()
-	for {
-		f.mu.Lock()
-		if l.queue[0] == turn {
-			if g, err := f.grant(r, l.number+1); err == nil {
-				f.mu.Unlock()
-				return g, nil
-			}
-		}
-		f.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return driver.Grant{}, ctx.Err()
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
-func (f *fakeLocks) current(l *fakeLock, g driver.Grant) bool {
-	return f.held(l) && l.grantID == g.GrantID
-}
-
-func (f *fakeLocks) Renew(_ context.Context, g driver.Grant, ttl time.Duration) error {
-	if err := f.checkTTL(ttl); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	l := f.lock(g.Resource)
-	switch {
-	case f.current(l, g):
-	case f.mistake == renewByName && f.held(l):
-	case f.mistake == renewalCreates && !f.held(l):
-		l.grantID = g.GrantID
-	case f.mistake == refusedRenewalProlongs && f.held(l):
-		l.expires = time.Now().Add(ttl)
-		return driver.ErrNotCurrent
-	default:
-		return driver.ErrNotCurrent
-	}
-	l.expires = time.Now().Add(ttl)
-	return nil
-}
-
-func (f *fakeLocks) Release(_ context.Context, g driver.Grant) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	l := f.lock(g.Resource)
-	switch {
-	case f.mistake == releaseNeedsNumber && g.Number != l.number:
-		return driver.ErrNotCurrent
-	case f.current(l, g):
-	case f.mistake == releaseByName && f.held(l):
-	case f.mistake == releaseOfOthersIsSilent:
-		return nil
-	default:
-		return driver.ErrNotCurrent
-	}
-	l.grantID = ""
-	if f.mistake == counterResetOnRelease {
-		l.number = 0
-	}
-	return nil
-}
-
-func (f *fakeLocks) Seed(_ context.Context, resource string, above int64) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	l := f.lock(resource)
-	if f.mistake == seedLowers {
-		l.number = above
-	}
-	l.number = max(l.number, above)
-	return nil
 }

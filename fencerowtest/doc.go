@@ -13,7 +13,10 @@
 //		})
 //	}
 //
-// An ability that the subject does not have is reported as not offered, with what is missing; it is never passed over in
-// silence. Passing the kit is the definition of done for an implementation. It is no proof: a case can only see what it
-// provokes.
+// Cases run side by side, each on resources of its own. An ability that the subject does not have is reported as not offered,
+// with what is missing; it is never passed over in silence. What the subject can do is seen from the interfaces of package driver
+// that it implements, from [Features], and from the fields of the harness that are set.
+//
+// Passing the kit is the definition of done for an implementation. It is no proof: a case can only see what it provokes. That
+// every case can fail is shown by tests of the kit, which plant mistakes in small fakes and name the case that must find each.
 package fencerowtest

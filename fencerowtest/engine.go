@@ -3,50 +3,101 @@ package fencerowtest
 import (
 	"context"
 	"fmt"
-	"testing"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"time"
 )
 
-// caseLimit bounds one case, so that a subject that hangs is reported and not waited for.
-const caseLimit = 60 * time.Second
+// atOnce is how many cases run side by side in a check. They have resources of their own, and most of their time is spent on
+// waiting for leases to end.
+const atOnce = 4
 
-// probe is what a case works with. Its methods that end the case may be called by the goroutine of the case only.
-type probe struct {
-	ctx      context.Context
-	cleanups []func()
+// check is one case, bound to a subject.
+type check struct {
+	Case
+	alone bool // disturbs the others
+	body  func(*probe)
+	seed  uint64
+	limit time.Duration // after which the case is broken; its context ends then
 }
 
-// violation and absence end a case from within.
-type (
-	violation struct{ detail string }
-	absence   struct{ detail string }
-)
-
-// broken ends the case: the promise was broken.
-func (p *probe) broken(format string, args ...any) {
-	panic(violation{fmt.Sprintf(format, args...)})
-}
-
-// notOffered ends the case: the subject has no such ability.
-func (p *probe) notOffered(what string) { panic(absence{what}) }
-
-// ok ends the case if an operation failed that should have succeeded.
-func (p *probe) ok(err error, what string, args ...any) {
-	if err != nil {
-		p.broken("%s: %v", fmt.Sprintf(what, args...), err)
+// choose returns the checks that are named, or all. A name that no case has becomes a check that cannot be kept, because a
+// promise that was never checked must not look like one that was.
+func choose(all []check, names []string) []check {
+	if len(names) == 0 {
+		return all
 	}
+	var chosen []check
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(c check) bool { return c.Name == name })
+		if i < 0 {
+			unknown := func(p *probe) { p.broken("the kit has no case of this name") }
+			chosen = append(chosen, check{Case: Case{Name: name}, body: unknown, limit: time.Minute})
+			continue
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen
 }
 
-// cleanup is called after the case, the latest first.
-func (p *probe) cleanup(fn func()) { p.cleanups = append(p.cleanups, fn) }
+// runAll returns the results in the order of the checks.
+func runAll(ctx context.Context, checks []check) []Result {
+	results := make([]Result, len(checks))
+	for i, c := range checks {
+		if c.alone {
+			results[i] = c.run(ctx)
+		}
+	}
+	free := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, c := range checks {
+		if c.alone {
+			continue
+		}
+		free <- struct{}{}
+		wg.Go(func() {
+			results[i] = c.run(ctx)
+			<-free
+		})
+	}
+	wg.Wait()
+	return results
+}
 
-// run runs one case and turns how it ended into a result.
-func run(ctx context.Context, c Case, body func(*probe)) (result Result) {
-	ctx, cancel := context.WithTimeout(ctx, caseLimit)
+// run runs one case and turns how it ended into a result. It does not wait for a subject that hangs: what such a case has opened
+// stays open.
+func (c check) run(ctx context.Context) Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, fmt.Errorf("the case did not end within %v", c.limit))
 	defer cancel()
-	p := &probe{ctx: ctx}
+	p := &probe{ctx: ctx, seed: c.seed}
+	for p.seed == 0 {
+		p.seed = rand.Uint64()
+	}
 	start := time.Now()
-	result = Result{Case: c, Outcome: Kept}
+	ended := make(chan Result, 1)
+	go func() {
+		result := c.judge(p)
+		p.cleanUp()
+		ended <- result
+	}()
+	result := Result{Case: c.Case, Outcome: Broken}
+	select {
+	case result = <-ended:
+	case <-ctx.Done():
+		select {
+		case result = <-ended:
+		case <-time.After(c.limit / 4): // what has a context has seen its end by now
+			result.Detail = fmt.Sprintf("%v, and a call does not return", context.Cause(ctx))
+		}
+	}
+	result.Took = time.Since(start)
+	return result
+}
+
+// judge calls the body of the case.
+func (c check) judge(p *probe) (result Result) {
+	result = Result{Case: c.Case, Outcome: Kept}
 	defer func() {
 		switch end := recover().(type) {
 		case nil:
@@ -57,30 +108,21 @@ func run(ctx context.Context, c Case, body func(*probe)) (result Result) {
 		default:
 			panic(end)
 		}
-		if ctx.Err() != nil && result.Outcome == Kept {
-			result.Outcome, result.Detail = Broken, "the case did not end in time"
+		if p.ctx.Err() != nil && result.Outcome != NotOffered {
+			// Errors that the end of the context has caused are no answers of the subject.
+			result.Outcome, result.Detail = Broken, joinDetails(context.Cause(p.ctx).Error(), result.Detail)
 		}
-		result.Took = time.Since(start)
-		for i := len(p.cleanups) - 1; i >= 0; i-- {
-			p.cleanups[i]()
+		if p.usedSeed.Load() && result.Outcome == Broken {
+			result.Detail = fmt.Sprintf("%s (seed %d)", result.Detail, p.seed)
 		}
 	}()
-	body(p)
+	c.body(p)
 	return result
 }
 
-// show runs cases as subtests.
-func show(t *testing.T, names []Case, check func(i int) Result) {
-	t.Helper()
-	for i, c := range names {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Helper()
-			switch result := check(i); result.Outcome {
-			case Broken:
-				t.Errorf("broken: %s\nseen: %s", c.Promise, result.Detail)
-			case NotOffered:
-				t.Logf("not offered: %s (%s)", c.Promise, result.Detail)
-			}
-		})
+func joinDetails(first, second string) string {
+	if second == "" {
+		return first
 	}
+	return first + "; " + second
 }

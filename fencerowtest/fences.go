@@ -2,10 +2,8 @@ package fencerowtest
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"testing"
+	"time"
 
 	"github.com/fencerow/fencerow"
 )
@@ -21,9 +19,17 @@ type Fence interface {
 	Load(ctx context.Context, resource fencerow.Resource) (value, number int64, err error)
 }
 
+// Transactor is implemented by a [Fence] that admits a transaction of several writes under one stamp.
+type Transactor interface {
+	// Transact runs one fenced transaction: it sets the value to each of values in turn, in writes of their own, then calls last
+	// and commits. If last returns an error the transaction is rolled back and the error returned. After a conflict all of it
+	// may run again.
+	Transact(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource, values []int64, last func(context.Context) error) error
+}
+
 // Features declares what a fence offers. The kit holds it to that and reports the rest as not offered.
 type Features struct {
-	Claims   bool // an older holder is refused from the newer one's claim on, and a write needs a claim
+	Claims   bool // an older holder is refused from the newer one's claim on, a write needs a claim, and of two grants with one number one is accepted
 	Steps    bool // many writes per grant, each applied once
 	Rewrites bool // without steps: a grant writes any number of times, and a repeated write is applied again
 	Sources  bool // the source is stored, and another one refused
@@ -34,7 +40,7 @@ type Features struct {
 type FenceHarness struct {
 	// Name is for reports.
 	Name string
-	// Open returns the fence. All cases use one.
+	// Open returns the fence. Each case calls it, and several cases run side by side.
 	Open func(context.Context) (Fence, error)
 	// NewResource prepares a resource that no other case uses, with the value 0 and no mark, and returns its name.
 	NewResource func(context.Context) (fencerow.Resource, error)
@@ -45,23 +51,20 @@ type FenceHarness struct {
 	// Remove deletes the protected value in the way that the fence survives, and makes it anew with the value 0. Nil where the
 	// mark goes with the value.
 	Remove func(context.Context, fencerow.Resource) error
+	// Seed makes random delays repeat those of an earlier run. Default: a new one for each case; a violation names it.
+	Seed uint64
 }
 
-// CheckFence holds a fence to every promise, or to those that are named.
+// CheckFence holds a fence to every promise, or to those that are named. The results are in the order of [FenceCases], or of the
+// names.
 func CheckFence(ctx context.Context, h FenceHarness, names ...string) Report {
-	report := Report{Subject: h.Name}
-	for _, c := range fenceCases {
-		if len(names) == 0 || slices.Contains(names, c.Name) {
-			report.Results = append(report.Results, c.check(ctx, h))
-		}
-	}
-	return report
+	return Report{Subject: h.Name, Results: runAll(ctx, choose(h.checks(), names))}
 }
 
-// TestFence is [CheckFence] as subtests.
+// TestFence is [CheckFence] as subtests. It returns when all of them have ended.
 func TestFence(t *testing.T, h FenceHarness) {
 	t.Helper()
-	show(t, FenceCases(), func(i int) Result { return fenceCases[i].check(t.Context(), h) })
+	show(t, h.checks())
 }
 
 // FenceCases lists the promises of a fence.
@@ -78,102 +81,18 @@ type fenceCase struct {
 	body func(*fenceProbe)
 }
 
-func (c fenceCase) check(ctx context.Context, h FenceHarness) Result {
-	return run(ctx, c.Case, func(p *probe) {
-		fence, err := h.Open(p.ctx)
-		p.ok(err, "open")
-		c.body(&fenceProbe{probe: p, h: h, fence: fence})
-	})
-}
-
-// fenceProbe is a probe of a fence.
-type fenceProbe struct {
-	*probe
-	h     FenceHarness
-	fence Fence
-}
-
-// kitSource is the token source of all cases but one.
-const kitSource = "kit:1"
-
-func (p *fenceProbe) resource() fencerow.Resource {
-	r, err := p.h.NewResource(p.ctx)
-	p.ok(err, "prepare a resource")
-	return r
-}
-
-func (p *fenceProbe) need(offered bool, what string) {
-	if !offered {
-		p.notOffered(what)
+// checks binds the cases to the fence.
+func (h FenceHarness) checks() []check {
+	checks := make([]check, len(fenceCases))
+	for i, c := range fenceCases {
+		checks[i] = check{Case: c.Case, seed: h.Seed, limit: time.Minute, body: func(p *probe) {
+			if h.Open == nil || h.NewResource == nil {
+				p.broken("the harness needs Open and NewResource")
+			}
+			fence, err := h.Open(p.ctx)
+			p.ok(err, "open")
+			c.body(&fenceProbe{probe: p, h: h, fence: fence})
+		}}
 	}
+	return checks
 }
-
-// holder is a grant at work: it counts its steps as a lease does.
-type holder struct {
-	p     *fenceProbe
-	token fencerow.Token
-	step  int64
-}
-
-// grant makes a holder with a token of that number.
-func (p *fenceProbe) grant(resource fencerow.Resource, number int64) *holder {
-	return &holder{p: p, token: Token(kitSource, resource, number)}
-}
-
-// next returns the stamp of the next operation.
-func (h *holder) next() fencerow.Stamp {
-	h.step++
-	return h.token.Stamp(h.step)
-}
-
-// claim claims where the fence offers it, and returns the value.
-func (h *holder) claim() int64 {
-	if !h.p.h.Features.Claims {
-		value, _, err := h.p.fence.Load(h.p.ctx, h.token.Resource())
-		h.p.ok(err, "load")
-		return value
-	}
-	value, err := h.p.fence.Claim(h.p.ctx, h.next(), h.token.Resource())
-	h.p.ok(err, "claim under %s", h.token)
-	return value
-}
-
-func (h *holder) tryClaim() error {
-	_, err := h.p.fence.Claim(h.p.ctx, h.next(), h.token.Resource())
-	return err
-}
-
-func (h *holder) tryWrite(value int64) error {
-	return h.p.fence.Write(h.p.ctx, h.next(), h.token.Resource(), value)
-}
-
-func (h *holder) write(value int64) {
-	h.p.ok(h.tryWrite(value), "write of %d under %s", value, h.token)
-}
-
-// refused asserts which answer an error is.
-func (p *fenceProbe) refused(err error, want fencerow.Verdict, what string) {
-	if got := fencerow.VerdictOf(err); got != want {
-		p.broken("%s: the answer is %s (%v), want %s", what, got, err, want)
-	}
-}
-
-// stale asserts an exact refusal.
-func (p *fenceProbe) stale(err error, presented, stored int64, what string) {
-	p.refused(err, fencerow.Stale, what)
-	var stale *fencerow.StaleError
-	if !errors.As(err, &stale) || stale.Presented != presented || stale.Stored != stored {
-		p.broken("%s: %v does not say that %d was presented and %d is stored", what, err, presented, stored)
-	}
-}
-
-// stores asserts what the store holds.
-func (p *fenceProbe) stores(resource fencerow.Resource, value, number int64, when string) {
-	v, n, err := p.fence.Load(p.ctx, resource)
-	p.ok(err, "load")
-	if v != value || n != number {
-		p.broken("%s: the store holds the value %d under number %d, want %d under %d", when, v, n, value, number)
-	}
-}
-
-func describe(format string, args ...any) string { return fmt.Sprintf(format, args...) }

@@ -26,7 +26,7 @@ func numbersGrowAcrossRelease(p *lockProbe) {
 func numbersGrowAcrossExpiry(p *lockProbe) {
 	a, b, resource := p.open(), p.open(), p.resource()
 	first := p.acquire(a, resource, p.h.TTL)
-	second := p.acquireSoon(b, resource, p.h.TTL+patience)
+	second := p.acquireSoon(b, resource)
 	p.above(first, second)
 }
 
@@ -38,6 +38,37 @@ func numbersGrowAcrossReopening(p *lockProbe) {
 	p.ok(svc.Release(p.ctx, first), "release")
 	p.ok(svc.Close(), "close")
 	p.above(first, p.acquire(p.open(), resource, longTTL))
+}
+
+// numbersGrowAcrossRestart leaves open whether a lease survives the restart, which differs between services.
+func numbersGrowAcrossRestart(p *lockProbe) {
+	p.need(p.h.Restart != nil, "LockHarness.Restart")
+	svc, free, held := p.open(), p.resource(), p.resource()
+	first, second := p.acquire(svc, free, longTTL), p.acquire(svc, held, longTTL)
+	p.ok(svc.Release(p.ctx, first), "release")
+	p.ok(p.h.Restart(p.ctx), "restart")
+	svc = p.openSoon()
+	p.above(first, p.acquire(svc, free, longTTL))
+	if err := svc.Release(p.ctx, second); err != nil {
+		p.notCurrent(err, "release of a grant from before the restart")
+	}
+	p.above(second, p.acquire(svc, held, longTTL))
+}
+
+// openSoon opens a service that is starting.
+func (p *lockProbe) openSoon() driver.LockService {
+	limit := time.Now().Add(p.h.Patience)
+	for {
+		svc, err := p.h.Open(p.ctx)
+		if err == nil {
+			p.cleanup(func() { _ = svc.Close() })
+			return svc
+		}
+		if time.Now().After(limit) {
+			p.ok(err, "open within %v", p.h.Patience)
+		}
+		p.wait(20 * time.Millisecond)
+	}
 }
 
 // racingAcquirersExclude lets contenders on two handles take the lock in turn. Each looks at what the one before it left,
@@ -67,7 +98,7 @@ func contend(ctx context.Context, svc driver.LockService, resource string, round
 		g, err := svc.Acquire(ctx, request(resource, longTTL))
 		var held *driver.HeldError
 		if errors.As(err, &held) {
-			time.Sleep(time.Millisecond) // a contender polls
+			_ = pause(ctx, time.Millisecond) // a contender polls
 			continue
 		}
 		if err != nil {
@@ -100,41 +131,46 @@ func repeatedAcquireIsTheSameGrant(p *lockProbe) {
 	}
 	p.ok(a.Release(p.ctx, again), "one release for both")
 	p.above(first, p.acquire(a, resource, longTTL))
+
+	other := p.resource()
+	p.prolonged(a, other, func(g driver.Grant) error {
+		again, err := b.Acquire(p.ctx, driver.Request{Resource: other, GrantID: g.GrantID, Holder: holderName, TTL: longTTL})
+		if err == nil && again.Number != g.Number {
+			return driver.ErrNotCurrent // the lease ended before, and this is a new one
+		}
+		return err
+	})
+	p.held(a, other, "past the TTL of the first request, within that of the repeated one")
 }
 
 func seedOnlyRaises(p *lockProbe) {
-	svc, resource := p.open(), p.resource()
+	svc, other, resource := p.open(), p.open(), p.resource()
 	seeder, ok := svc.(driver.Seeder)
-	if !ok {
-		p.notOffered("driver.Seeder")
-	}
+	p.need(ok, "driver.Seeder")
 	p.ok(seeder.Seed(p.ctx, resource, 1000), "seed a new resource above 1000")
-	first := p.acquire(svc, resource, longTTL)
+	first := p.acquire(other, resource, longTTL)
 	if first.Number <= 1000 {
 		p.broken("number %d was granted after a seed above 1000", first.Number)
 	}
 	p.ok(seeder.Seed(p.ctx, resource, 5), "seed above a lower number")
 	p.held(svc, resource, "after a seed, which must leave the running lease alone")
-	p.ok(svc.Release(p.ctx, first), "release")
+	p.ok(other.Release(p.ctx, first), "release")
 	second := p.acquire(svc, resource, longTTL)
 	p.above(first, second)
 	p.ok(seeder.Seed(p.ctx, resource, 1<<53), "seed above 2^53")
 	p.ok(svc.Release(p.ctx, second), "release")
-	third, fourth := p.acquire(svc, resource, longTTL), driver.Grant{}
-	p.ok(svc.Release(p.ctx, third), "release")
-	fourth = p.acquire(svc, resource, longTTL)
+	third := p.acquire(svc, resource, longTTL)
 	if third.Number <= 1<<53 {
 		p.broken("number %d was granted after a seed above 2^53", third.Number)
 	}
-	p.above(third, fourth)
+	p.ok(svc.Release(p.ctx, third), "release")
+	p.above(third, p.acquire(svc, resource, longTTL)) // where a float would stand still
 }
 
 func inspectTellsTheTruth(p *lockProbe) {
 	a, b, resource := p.open(), p.open(), p.resource()
 	inspector, ok := b.(driver.Inspector)
-	if !ok {
-		p.notOffered("driver.Inspector")
-	}
+	p.need(ok, "driver.Inspector")
 	look := func() driver.State {
 		s, err := inspector.Inspect(p.ctx, resource)
 		p.ok(err, "inspect")
@@ -144,11 +180,22 @@ func inspectTellsTheTruth(p *lockProbe) {
 		p.broken("a resource that was never granted is %+v", s)
 	}
 	g := p.acquire(a, resource, longTTL)
-	if s := look(); !s.Held || s.Number != g.Number || s.GrantID != g.GrantID || s.Holder != "kit" || s.Remaining <= 0 || s.Remaining > longTTL {
+	if s := look(); !s.Held || s.Number != g.Number || s.GrantID != g.GrantID || s.Holder != holderName || s.Remaining <= 0 || s.Remaining > longTTL {
 		p.broken("the grant is %+v, inspect says %+v", g, s)
 	}
 	p.ok(a.Release(p.ctx, g), "release")
 	if s := look(); s.Held || s.Number != g.Number {
 		p.broken("after the release of number %d inspect says %+v", g.Number, s)
+	}
+	g = p.acquire(a, resource, p.h.TTL)
+	p.wait(p.h.TTL + p.h.TTL/2)
+	if s := look(); s.Held || s.Number != g.Number || s.Remaining > 0 {
+		p.broken("after the end of the lease of number %d inspect says %+v", g.Number, s)
+	}
+	if seeder, ok := a.(driver.Seeder); ok {
+		p.ok(seeder.Seed(p.ctx, resource, g.Number+1000), "seed")
+		if s := look(); s.Held || s.Number < g.Number+1000 {
+			p.broken("after a seed above %d inspect says %+v", g.Number+1000, s)
+		}
 	}
 }

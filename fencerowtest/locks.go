@@ -2,13 +2,9 @@ package fencerowtest
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/fencerow/fencerow"
 	"github.com/fencerow/fencerow/driver"
 )
 
@@ -16,28 +12,32 @@ import (
 type LockHarness struct {
 	// Name is for reports.
 	Name string
-	// Open returns a handle of the service, as another process would open it. All handles share the locks.
+	// Open returns a handle of the service, as another process would open it. All handles share the locks. It is called by
+	// several goroutines.
 	Open func(context.Context) (driver.LockService, error)
 	// TTL is the shortest that the service and the machine keep with ease; several cases wait for its end. 300 ms suits a
 	// local server.
 	TTL time.Duration
+	// Restart ends the service's server and starts it again with what it has kept, or does to its clients what that does. No
+	// other case runs meanwhile. Nil where there is no server of the kit's own.
+	Restart func(context.Context) error
+	// Patience is how long a case waits for what should come at once, on a machine that is busy with other things.
+	// Default: 5 s.
+	Patience time.Duration
+	// Seed makes random delays repeat those of an earlier run. Default: a new one for each case; a violation names it.
+	Seed uint64
 }
 
-// CheckLocks holds a lock service to every promise, or to those that are named.
+// CheckLocks holds a lock service to every promise, or to those that are named. The results are in the order of [LockCases], or
+// of the names.
 func CheckLocks(ctx context.Context, h LockHarness, names ...string) Report {
-	report := Report{Subject: h.Name}
-	for _, c := range lockCases {
-		if len(names) == 0 || slices.Contains(names, c.Name) {
-			report.Results = append(report.Results, c.check(ctx, h))
-		}
-	}
-	return report
+	return Report{Subject: h.Name, Results: runAll(ctx, choose(h.checks(), names))}
 }
 
-// TestLocks is [CheckLocks] as subtests.
+// TestLocks is [CheckLocks] as subtests. It returns when all of them have ended.
 func TestLocks(t *testing.T, h LockHarness) {
 	t.Helper()
-	show(t, LockCases(), func(i int) Result { return lockCases[i].check(t.Context(), h) })
+	show(t, h.checks())
 }
 
 // LockCases lists the promises of a lock service.
@@ -54,114 +54,20 @@ type lockCase struct {
 	body func(*lockProbe)
 }
 
-func (c lockCase) check(ctx context.Context, h LockHarness) Result {
-	return run(ctx, c.Case, func(p *probe) { c.body(&lockProbe{probe: p, h: h}) })
-}
-
-// lockProbe is a probe of a lock service.
-type lockProbe struct {
-	*probe
-	h LockHarness
-}
-
-// longTTL is for cases in which no lease may end.
-const longTTL = time.Minute
-
-// patience is how long a case waits for what should come at once, on a machine that is busy with other things.
-const patience = 5 * time.Second
-
-// open returns a handle that is closed after the case.
-func (p *lockProbe) open() driver.LockService {
-	svc, err := p.h.Open(p.ctx)
-	p.ok(err, "open")
-	p.cleanup(func() { _ = svc.Close() })
-	return svc
-}
-
-// locker returns a Locker on a handle of its own, closed after the case.
-func (p *lockProbe) locker(opts fencerow.Options) *fencerow.Locker {
-	svc, err := p.h.Open(p.ctx)
-	p.ok(err, "open")
-	opts.AllowAsync = true
-	lk, err := fencerow.New(svc, &opts)
-	p.ok(err, "fencerow.New")
-	p.cleanup(func() { _ = lk.Close() })
-	return lk
-}
-
-// resource returns a name that no other case and no other run uses.
-func (p *lockProbe) resource() string { return "kit/" + rand.Text() }
-
-func request(resource string, ttl time.Duration) driver.Request {
-	return driver.Request{Resource: resource, GrantID: rand.Text(), Holder: "kit", TTL: ttl}
-}
-
-// acquire takes a free resource.
-func (p *lockProbe) acquire(svc driver.LockService, resource string, ttl time.Duration) driver.Grant {
-	req := request(resource, ttl)
-	g, err := svc.Acquire(p.ctx, req)
-	p.ok(err, "acquire the free %s", resource)
-	switch {
-	case g.Number < 1:
-		p.broken("the number is %d", g.Number)
-	case g.GrantID != req.GrantID || g.Resource != resource:
-		p.broken("asked for %+v, granted %+v", req, g)
-	case g.TTL <= 0:
-		p.broken("the grant has the TTL %v", g.TTL)
+// checks binds the cases to the service.
+func (h LockHarness) checks() []check {
+	if h.Patience == 0 {
+		h.Patience = 5 * time.Second
 	}
-	return g
-}
-
-// acquireSoon takes a resource whose lease is about to end, and returns how long that took.
-func (p *lockProbe) acquireSoon(svc driver.LockService, resource string, within time.Duration) driver.Grant {
-	limit := time.Now().Add(within)
-	for {
-		g, err := svc.Acquire(p.ctx, request(resource, longTTL))
-		if err == nil {
-			return g
-		}
-		var held *driver.HeldError
-		if !errors.As(err, &held) {
-			p.broken("acquire while held: %v, want a *driver.HeldError", err)
-		}
-		if time.Now().After(limit) {
-			p.broken("%s is still held %v later: %v", resource, within, err)
-		}
-		p.wait(5 * time.Millisecond)
+	limit := 12*h.Patience + 20*h.TTL
+	checks := make([]check, len(lockCases))
+	for i, c := range lockCases {
+		checks[i] = check{Case: c.Case, alone: c.Name == restartCase, seed: h.Seed, limit: limit, body: func(p *probe) {
+			if h.Open == nil || h.TTL <= 0 {
+				p.broken("the harness needs Open and a TTL")
+			}
+			c.body(&lockProbe{probe: p, h: h})
+		}}
 	}
-}
-
-// held asserts that somebody has the resource.
-func (p *lockProbe) held(svc driver.LockService, resource, when string) *driver.HeldError {
-	g, err := svc.Acquire(p.ctx, request(resource, longTTL))
-	var held *driver.HeldError
-	switch {
-	case err == nil:
-		p.broken("%s: the resource was granted again, number %d", when, g.Number)
-	case !errors.As(err, &held):
-		p.broken("%s: acquire says %v, want a *driver.HeldError", when, err)
-	}
-	return held
-}
-
-func (p *lockProbe) notCurrent(err error, what string) {
-	if !errors.Is(err, driver.ErrNotCurrent) {
-		p.broken("%s: %v, want driver.ErrNotCurrent", what, err)
-	}
-}
-
-// above asserts that numbers grow.
-func (p *lockProbe) above(earlier, later driver.Grant) {
-	if later.Number <= earlier.Number {
-		p.broken("number %d was granted after number %d", later.Number, earlier.Number)
-	}
-}
-
-// wait lets time pass that a lock service measures; there is no event to wait for.
-func (p *probe) wait(d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-p.ctx.Done():
-		p.broken("the case did not end in time")
-	}
+	return checks
 }

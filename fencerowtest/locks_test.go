@@ -11,6 +11,7 @@ import (
 )
 
 func TestMemlockConforms(t *testing.T) {
+	t.Parallel()
 	svc := memlock.New()
 	fencerowtest.TestLocks(t, fencerowtest.LockHarness{
 		Name: "memlock",

@@ -47,11 +47,15 @@ func (r Report) Violations() []Result {
 	return broken
 }
 
-// String lists the results, one a line, with the broken ones explained.
+// String lists the results, one a line, and under those that are not kept what was seen or is missing.
 func (r Report) String() string {
+	width := 0
+	for _, result := range r.Results {
+		width = max(width, len(result.Name))
+	}
 	var b strings.Builder
 	for _, result := range r.Results {
-		fmt.Fprintf(&b, "%-11s  %-32s  %s\n", result.Outcome, result.Name, result.Promise)
+		fmt.Fprintf(&b, "%-11s  %-*s  %s\n", result.Outcome, width, result.Name, result.Promise)
 		if result.Detail != "" {
 			fmt.Fprintf(&b, "%13s%s\n", "", result.Detail)
 		}

@@ -82,6 +82,7 @@ func newAccounts(t *testing.T, d database) accounts {
 }
 
 func holdTable(t *testing.T, d database, schema sqlfence.Schema, features fencerowtest.Features) {
+	t.Parallel()
 	a := newAccounts(t, d)
 	schema.Name, schema.Class, schema.Key = "account_balances", "account", []string{"account_id"}
 	table, err := sqlfence.OpenTable(t.Context(), a.db, d.dialect, schema, nil)
@@ -122,6 +123,7 @@ func (f rowFence) Load(ctx context.Context, r fencerow.Resource) (value, number 
 }
 
 func holdGate(t *testing.T, d database, isolation sql.IsolationLevel) {
+	t.Parallel()
 	a := newAccounts(t, d)
 	gate, err := sqlfence.OpenGate(t.Context(), a.db, d.dialect, &sqlfence.Options{Isolation: isolation})
 	if err != nil {
@@ -158,24 +160,38 @@ func (f gateFence) Claim(ctx context.Context, s fencerow.Stamp, r fencerow.Resou
 	return value, err
 }
 
-// Write checks that the grant has claimed: Gate.Tx would claim by itself, and the kit asks what happens to those who do not.
 func (f gateFence) Write(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, value int64) error {
-	if err := s.Check(r); err != nil {
+	return f.Transact(ctx, s, r, []int64{value}, func(context.Context) error { return nil })
+}
+
+// Transact implements [fencerowtest.Transactor]. It checks that the grant has claimed: Gate.Tx would claim by itself, and the kit
+// asks what happens to those who do not.
+func (f gateFence) Transact(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, values []int64, last func(context.Context) error) error {
+	if err := f.unclaimed(ctx, s, r); err != nil {
 		return err
 	}
+	return f.gate.Tx(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
+		for _, value := range values {
+			if _, err := tx.ExecContext(ctx, "UPDATE account_balances SET balance = $1 WHERE account_id = $2", value, r.ID()); err != nil {
+				return err
+			}
+		}
+		return last(ctx)
+	})
+}
+
+// unclaimed returns ErrUnclaimed if that is what the gate says. Any other answer is left to the transaction itself, and so is
+// telling the lease: it asks with a stamp that no lease has issued.
+func (f gateFence) unclaimed(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) error {
 	tx, err := f.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	_, err = f.gate.Admit(ctx, tx, s, r)
-	_ = tx.Rollback()
-	if errors.Is(err, fencerow.ErrUnclaimed) {
+	defer tx.Rollback()
+	if _, err := f.gate.Admit(ctx, tx, s.Token().Stamp(s.Step()), r); errors.Is(err, fencerow.ErrUnclaimed) {
 		return err
 	}
-	return f.gate.Tx(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE account_balances SET balance = $1 WHERE account_id = $2", value, r.ID())
-		return err
-	})
+	return nil
 }
 
 func (f gateFence) Load(ctx context.Context, r fencerow.Resource) (value, number int64, err error) {

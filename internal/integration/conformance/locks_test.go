@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"testing"
 	"time"
 
@@ -13,29 +14,62 @@ import (
 )
 
 func TestSQLiteLocksConform(t *testing.T) {
+	t.Parallel()
 	file := newFile(t)
 	fencerowtest.TestLocks(t, fencerowtest.LockHarness{
 		Name: "sqllock on SQLite",
 		Open: func(ctx context.Context) (driver.LockService, error) {
-			// A connection pool of its own, as another process would have.
-			return sqllock.Open(ctx, openSQLite(t, file), sqllock.SQLite)
+			return openHandle(ctx, sqllock.SQLite, "sqlite", sqliteDSN(file))
 		},
 		TTL: 300 * time.Millisecond,
 	})
 }
 
 func TestPostgresLocksConform(t *testing.T) {
+	t.Parallel()
 	url := servers.PostgresURL(t)
 	fencerowtest.TestLocks(t, fencerowtest.LockHarness{
 		Name: "sqllock on Postgres",
 		Open: func(ctx context.Context) (driver.LockService, error) {
-			db, err := sql.Open("pgx", url)
-			if err != nil {
-				return nil, err
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			return sqllock.Open(ctx, db, sqllock.Postgres)
+			return openHandle(ctx, sqllock.Postgres, "pgx", url)
 		},
-		TTL: 300 * time.Millisecond,
+		TTL:     300 * time.Millisecond,
+		Restart: func(ctx context.Context) error { return endSessions(ctx, url) },
 	})
+}
+
+// handle is the service as another process would open it: on a pool of connections of its own, which ends with it.
+type handle struct {
+	*sqllock.Service
+	db *sql.DB
+}
+
+func openHandle(ctx context.Context, dialect sqllock.Dialect, driverName, dsn string) (driver.LockService, error) {
+	db, err := sql.Open(driverName, dsn)
+	if err != nil {
+		return nil, err
+	}
+	svc, err := sqllock.Open(ctx, db, dialect)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return handle{svc, db}, nil
+}
+
+func (h handle) Close() error { return errors.Join(h.Service.Close(), h.db.Close()) }
+
+// endSessions ends every session of the database, which is what clients see of a restart. The server itself goes on: other tests
+// use it too.
+func endSessions(ctx context.Context, url string) error {
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, `
+		SELECT pg_terminate_backend(pid)
+		  FROM pg_stat_activity
+		 WHERE datname = current_database()
+		   AND pid <> pg_backend_pid()`)
+	return err
 }

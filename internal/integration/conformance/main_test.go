@@ -13,15 +13,19 @@ import (
 
 func TestMain(m *testing.M) { servers.Main(m) }
 
+func newFile(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }
+
+func sqliteDSN(file string) string {
+	return "file:" + file + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+}
+
 // openSQLite opens the database in a file of that name.
 func openSQLite(t *testing.T, file string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	db, err := sql.Open("sqlite", sqliteDSN(file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
-
-func newFile(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }
