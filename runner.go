@@ -84,11 +84,20 @@ func (lk *Locker) renewDue() {
 		lk.mu.Unlock()
 
 		// A request that takes longer than the time between two renewals is worth less than a new one.
-		ctx, cancel := context.WithTimeout(lk.background, lk.opts.TTL/3)
+		ctx, cancel := context.WithTimeout(lk.background, shortest(batch)/3)
 		errs := lk.renew(ctx, batch)
 		cancel()
 		lk.settle(batch, sent, errs)
 	}
+}
+
+// shortest returns the shortest TTL in the batch. A service may have applied less than it was asked for.
+func shortest(batch []*entry) time.Duration {
+	ttl := batch[0].grant.TTL
+	for _, e := range batch[1:] {
+		ttl = min(ttl, e.grant.TTL)
+	}
+	return ttl
 }
 
 // renew returns one answer for each lease of the batch.

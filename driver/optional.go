@@ -8,8 +8,9 @@ import (
 // Queuer is implemented by services that keep a queue of waiters.
 type Queuer interface {
 	// AcquireQueued waits until the resource is granted, in the order of arrival, or until ctx ends. It keeps the
-	// contract of [LockService.Acquire]. A waiter that leaves for any reason leaves nothing in the queue, and one whose
-	// session with the service has ended returns an error at once.
+	// contract of [LockService.Acquire], also for a request that is repeated: with the GrantID of the lease that still runs
+	// it returns the same grant at once. A waiter that leaves for any reason leaves nothing in the queue, and one whose session
+	// with the service has ended returns an error at once.
 	AcquireQueued(ctx context.Context, r Request) (Grant, error)
 }
 

@@ -89,6 +89,7 @@ var plantedInLocks = []struct{ mistake, found string }{
 	{counterIsAFloat, "seed-only-raises"},
 	{inspectIgnoresExpiry, "inspect-tells-the-truth"},
 	{queueIsAStack, "queue-is-in-order"},
+	{newNumberOnRetry, "repeated-waiter-is-the-same-grant"},
 	{waiterStaysInQueue, "cancelled-waiter-leaves-the-queue"},
 	{handOverIsLost, "cancel-races-hand-over"},
 	{neverExpires, "waiter-follows-a-dead-holder"},

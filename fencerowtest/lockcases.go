@@ -30,6 +30,7 @@ var lockCases = []lockCase{
 	{Case{"seed-only-raises", "A seed makes later numbers greater than a given one, exactly, and never lowers."}, seedOnlyRaises},
 	{Case{"inspect-tells-the-truth", "Inspecting shows the highest number, and the holder and remaining time of the running lease if there is one."}, inspectTellsTheTruth},
 	{Case{"queue-is-in-order", "Waiters in a queue are granted in the order of their arrival."}, queueIsInOrder},
+	{Case{"repeated-waiter-is-the-same-grant", "A wait that is repeated because its reply was lost returns the same grant and number at once."}, repeatedWaiterIsTheSameGrant},
 	{Case{"cancelled-waiter-leaves-the-queue", "A waiter that gives up does not block those behind it."}, cancelledWaiterLeavesTheQueue},
 	{Case{"cancel-races-hand-over", "A waiter that gives up while the lock is handed over to it does not keep it from the next one."}, cancelRacesHandOver},
 	{Case{"waiter-follows-a-dead-holder", "A waiter is granted when the holder's lease runs out without a release."}, waiterFollowsADeadHolder},

@@ -86,6 +86,34 @@ func (p *lockProbe) orderOfGrants(svc driver.LockService, apart time.Duration) (
 	return order, inOrder
 }
 
+// repeatedWaiterIsTheSameGrant repeats the request of a waiter that was granted, and that of one that did not have to wait.
+func repeatedWaiterIsTheSameGrant(p *lockProbe) {
+	svc, resource := p.open(), p.resource()
+	queue, ok := svc.(driver.Queuer)
+	p.need(ok, "driver.Queuer")
+	req := request(resource, longTTL)
+	ctx, cancel := context.WithTimeout(p.ctx, p.h.Patience)
+	defer cancel()
+	first, err := queue.AcquireQueued(ctx, req)
+	p.ok(err, "a wait for what is free")
+	again := func(req driver.Request, g driver.Grant) {
+		repeated, err := queue.AcquireQueued(ctx, req)
+		p.ok(err, "the repetition of a wait that was granted")
+		if repeated.Number != g.Number || repeated.GrantID != g.GrantID {
+			p.broken("the wait was granted %+v and its repetition %+v", g, repeated)
+		}
+	}
+	again(req, first)
+	answers, _ := p.enqueue(svc, resource, 1, p.steps()[0])
+	p.ok(svc.Release(p.ctx, first), "release")
+	q := p.next(answers)
+	p.ok(q.err, "the waiter")
+	p.above(first, q.grant)
+	again(q.req, q.grant)
+	p.ok(svc.Release(p.ctx, q.grant), "release after a repeated wait")
+	p.acquire(svc, resource, longTTL)
+}
+
 func cancelledWaiterLeavesTheQueue(p *lockProbe) {
 	svc, resource := p.open(), p.resource()
 	first := p.acquire(svc, resource, longTTL)

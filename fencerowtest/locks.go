@@ -21,11 +21,31 @@ type LockHarness struct {
 	// Restart ends the service's server and starts it again with what it has kept, or does to its clients what that does. No
 	// other case runs meanwhile. Nil where there is no server of the kit's own.
 	Restart func(context.Context) error
+	// Failover ends the server that decides about grants, at once, and returns when another one has taken over. No other case
+	// runs meanwhile. Nil where there is none, and where the service declares that a failover may forget grants.
+	Failover func(context.Context) error
+	// OpenWired returns a handle as Open does, whose way to the server is in the hands of the case. Nil where there is no way
+	// in between.
+	OpenWired func(context.Context) (driver.LockService, Wire, error)
+	// EndSession ends the session of a handle at the server, as the server does when it has not heard from it for long. Nil where
+	// a handle has none.
+	EndSession func(context.Context, driver.LockService) error
 	// Patience is how long a case waits for what should come at once, on a machine that is busy with other things.
 	// Default: 5 s.
 	Patience time.Duration
 	// Seed makes random delays repeat those of an earlier run. Default: a new one for each case; a violation names it.
 	Seed uint64
+}
+
+// Wire is the way between a handle and its server.
+type Wire interface {
+	// LoseReplies lets requests arrive from now on and drops their replies.
+	LoseReplies()
+	// HoldRequests keeps requests on their way from now on.
+	HoldRequests()
+	// Restore delivers the requests that are held and carries everything again. Connections whose replies were dropped are
+	// broken, as a client would find them.
+	Restore()
 }
 
 // CheckLocks holds a lock service to every promise, or to those that are named. The results are in the order of [LockCases], or

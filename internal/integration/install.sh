@@ -11,22 +11,32 @@ give_up() {
   exit 1
 }
 
-has_postgres() {
+has() {
   local dir
-  for dir in /usr/lib/postgresql/*/bin ${PATH//:/ }; do
-    if [ -x "$dir/initdb" ] && [ -x "$dir/postgres" ]; then return 0; fi
+  for dir in /usr/sbin /usr/lib/postgresql/*/bin ${PATH//:/ }; do
+    if [ -x "$dir/$1" ]; then return 0; fi
   done
   return 1
 }
 
 packages=()
-if [ -z "${FENCEROW_POSTGRES_URL:-}" ] && ! has_postgres; then
-  packages+=(postgresql)
-fi
+# need VARIABLE PROGRAM PACKAGE: the package, unless the program is there or the variable names a server to use.
+need() {
+  if { [ -z "$1" ] || [ -z "${!1:-}" ]; } && ! has "$2"; then packages+=("$3"); fi
+}
+need FENCEROW_POSTGRES_URL postgres postgresql
+need FENCEROW_MARIADB_DSN mariadbd mariadb-server
+# The tests of fail-overs and of restores start servers of their own, so these are needed in any case.
+need "" etcd etcd-server
+need "" etcdctl etcd-client
+need "" redis-server redis-server
+need "" redis-sentinel redis-sentinel
+need "" java default-jre-headless
+if [ ! -e /usr/share/java/zookeeper.jar ]; then packages+=(zookeeper); fi
 [ ${#packages[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
-  give_up "this is not a Debian system: please install PostgreSQL 13 or later (initdb and postgres in PATH), or set FENCEROW_POSTGRES_URL to the URL of a running server"
+  give_up "this is not a Debian system: please install what Debian calls ${packages[*]}, so that the programs are in PATH"
 fi
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then

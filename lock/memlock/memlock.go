@@ -89,6 +89,10 @@ func (s *Service) AcquireQueued(ctx context.Context, r driver.Request) (driver.G
 	w := &waiter{req: r, granted: make(chan driver.Grant, 1)}
 	s.mu.Lock()
 	l := s.lock(r.Resource)
+	if s.current(l, driver.Grant{GrantID: r.GrantID}) { // the reply to an earlier request was lost
+		defer s.mu.Unlock()
+		return s.grant(l, r)
+	}
 	l.queue = append(l.queue, w)
 	s.handOver(l)
 	remaining := l.expires - s.clock.Now()
@@ -267,18 +271,25 @@ func (s *Service) grant(l *lock, r driver.Request) (driver.Grant, error) {
 	return driver.Grant{Resource: r.Resource, GrantID: r.GrantID, Number: l.number, TTL: r.TTL}, nil
 }
 
-// handOver gives a free lock to the first in the queue.
+// handOver gives a free lock to the first in the queue, and to a repetition of its request.
 func (s *Service) handOver(l *lock) {
 	if len(l.queue) == 0 || s.held(l) {
 		return
 	}
-	w := l.queue[0]
-	g, err := s.grant(l, w.req)
+	first := l.queue[0].req
+	g, err := s.grant(l, first)
 	if err != nil {
 		return // used up: the waiters stay until their contexts end
 	}
-	l.queue = l.queue[1:]
-	w.granted <- g
+	var behind []*waiter
+	for _, w := range l.queue {
+		if w.req.GrantID == first.GrantID {
+			w.granted <- g
+		} else {
+			behind = append(behind, w)
+		}
+	}
+	l.queue = behind
 }
 
 func (s *Service) renew(g driver.Grant, ttl time.Duration) error {

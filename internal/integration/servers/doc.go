@@ -1,13 +1,16 @@
-// Package servers gives tests private database servers that leave nothing behind.
+// Package servers gives tests private servers that leave nothing behind: PostgreSQL, MariaDB, etcd, ZooKeeper and Redis.
 //
-// A test asks for a database of its own:
+// A test asks for a database of its own, or for the address of a server that it shares:
 //
 //	db := servers.Postgres(t)
+//	endpoint := servers.Etcd(t)
 //
-// The server behind it is the one that FENCEROW_POSTGRES_URL names; "make test" starts one for all packages that way, with
-// cmd/withservers. Without the variable the test binary starts a server itself, which needs this in the package:
+// The server behind it is the one that an environment variable names; "make test" starts one of each kind for all packages that
+// way, with cmd/withservers. Without the variable the test binary starts a server itself, which needs this in the package:
 //
 //	func TestMain(m *testing.M) { servers.Main(m) }
+//
+// A test that kills, freezes or restarts a server, or needs a cluster, starts its own with Start.
 //
 // A missing server program skips the test, or fails it when CI is set: a skipped test must not look like a passed one there.
 //

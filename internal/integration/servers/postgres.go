@@ -1,31 +1,24 @@
 package servers
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
-// startLimit is how long a server may take until it answers. A loaded machine was seen to need 15 s for initdb alone.
-const startLimit = 60 * time.Second
-
 // PostgresServer is a private PostgreSQL server.
 type PostgresServer struct {
+	*Node
 	port int
-	proc *process
 	dir  *workDir
 }
 
@@ -44,20 +37,16 @@ func StartPostgres(ctx context.Context) (*PostgresServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := newWorkDir()
+	dir, err := newWorkDir("postgres", who)
 	if err != nil {
 		return nil, err
 	}
 	s := &PostgresServer{dir: dir}
-	err = os.Chown(dir.path, who.uid, who.gid)
-	if err == nil {
-		err = s.initdb(ctx, bin, who)
-	}
-	// The free port may be taken by somebody else before the server binds it.
-	for try := 0; err == nil && s.proc == nil; try++ {
-		if err = s.start(ctx, bin, who); errors.Is(err, errPortTaken) && try < 3 {
-			err = nil
-		}
+	if err = s.initdb(ctx, bin, who); err == nil {
+		s.Node, err = startOnFreePort(ctx, func(port int) program {
+			s.port = port
+			return s.program(bin, who)
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.remove())
@@ -70,14 +59,13 @@ func (s *PostgresServer) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
 
-// Stop stops the server, which breaks open connections, and removes its data.
-func (s *PostgresServer) Stop() error {
-	err := s.proc.stop(syscall.SIGINT, 30*time.Second) // SIGINT is the "fast shutdown"
-	return errors.Join(err, s.dir.remove())
-}
+// Address returns the URL of the database "postgres".
+func (s *PostgresServer) Address() string { return s.URL("postgres") }
 
-func (s *PostgresServer) data() string    { return filepath.Join(s.dir.path, "data") }
-func (s *PostgresServer) logFile() string { return filepath.Join(s.dir.path, "log") }
+// Stop stops the server, which breaks open connections, and removes its data.
+func (s *PostgresServer) Stop() error { return errors.Join(s.Node.Stop(), s.dir.remove()) }
+
+func (s *PostgresServer) data() string { return filepath.Join(s.dir.path, "data") }
 
 func (s *PostgresServer) initdb(ctx context.Context, bin string, who account) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", s.data(), "-U", "postgres",
@@ -90,65 +78,30 @@ func (s *PostgresServer) initdb(ctx context.Context, bin string, who account) er
 	return nil
 }
 
-var errPortTaken = errors.New("the port was taken")
-
-// start starts the server on a free port and sets s.proc once it answers.
-func (s *PostgresServer) start(ctx context.Context, bin string, who account) error {
-	var err error
-	if s.port, err = freePort(); err != nil {
-		return err
+func (s *PostgresServer) program(bin string, who account) program {
+	return program{
+		name: "PostgreSQL",
+		path: filepath.Join(bin, "postgres"),
+		args: []string{"-D", s.data(), "-p", strconv.Itoa(s.port),
+			"-c", "listen_addresses=127.0.0.1",
+			"-c", "unix_socket_directories=" + s.dir.path, // not the shared one
+			"-c", "fsync=off",
+			"-c", "max_connections=200"},
+		as:    who,
+		dir:   s.dir.path,
+		stop:  syscall.SIGINT, // the "fast shutdown"
+		ready: func(ctx context.Context) error { return pingSQL(ctx, "pgx", s.Address()) },
 	}
-	log, err := os.Create(s.logFile())
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	cmd := exec.Command(filepath.Join(bin, "postgres"), "-D", s.data(), "-p", strconv.Itoa(s.port),
-		"-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories="+s.dir.path, // not the shared one
-		"-c", "fsync=off",
-		"-c", "max_connections=100")
-	cmd.Dir = s.dir.path
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who.credential}
-	cmd.Stdout, cmd.Stderr = log, log
-	proc, err := startProcess(cmd)
-	if err != nil {
-		return err
-	}
-	if err := s.waitReady(ctx, proc); err != nil {
-		text, _ := os.ReadFile(s.logFile())
-		_ = proc.stop(syscall.SIGQUIT, 5*time.Second)
-		if bytes.Contains(text, []byte("Address already in use")) {
-			return errPortTaken
-		}
-		return fmt.Errorf("PostgreSQL did not start: %w\n%s", err, text)
-	}
-	s.proc = proc
-	return nil
 }
 
-func (s *PostgresServer) waitReady(ctx context.Context, proc *process) error {
-	db, err := sql.Open("pgx", s.URL("postgres"))
+// pingSQL is the readiness probe of a database server.
+func pingSQL(ctx context.Context, driverName, dsn string) error {
+	db, err := sql.Open(driverName, dsn)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	for {
-		// Each probe has a limit of its own: one that hangs must not use up the time of the next.
-		probe, cancel := context.WithTimeout(ctx, 2*time.Second)
-		err := db.PingContext(probe)
-		cancel()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-proc.done:
-			return fmt.Errorf("the server ended: %w", errors.Join(proc.err, err))
-		case <-ctx.Done():
-			return fmt.Errorf("%w; the last answer was: %w", ctx.Err(), err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	return db.PingContext(ctx)
 }
 
 // postgresBin returns the folder of the server programs: the newest of Debian's, which are not in PATH, or that in PATH.
@@ -169,18 +122,4 @@ func postgresBin() (string, error) {
 	}
 	return "", fmt.Errorf("PostgreSQL server programs: %w: install them with make setup, or set %s to a running server",
 		exec.ErrNotFound, PostgresEnv)
-}
-
-func isProgram(path string) bool {
-	_, err := exec.LookPath(path)
-	return err == nil && strings.Contains(path, "/")
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

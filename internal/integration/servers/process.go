@@ -60,7 +60,7 @@ func (p *process) stop(sig os.Signal, patience time.Duration) error {
 	}
 	select {
 	case <-p.done:
-		if p.err != nil {
+		if p.err != nil && !endedBy(p.cmd.ProcessState, sig) {
 			return fmt.Errorf("%s: %w", p.cmd.Path, p.err)
 		}
 		return nil
@@ -69,4 +69,11 @@ func (p *process) stop(sig os.Signal, patience time.Duration) error {
 		<-p.done
 		return fmt.Errorf("%s did not stop within %v and was killed", p.cmd.Path, patience)
 	}
+}
+
+// endedBy reports whether the signal ended the process, as some servers let it do after they have put their things in order.
+// A Java program says so by its exit code.
+func endedBy(state *os.ProcessState, sig os.Signal) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	return ok && (status.Signaled() && status.Signal() == sig || status.ExitStatus() == 128+int(sig.(syscall.Signal)))
 }

@@ -8,9 +8,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestMain(m *testing.M) { Main(m) }
@@ -19,9 +21,50 @@ func startForTest(t *testing.T) *PostgresServer {
 	t.Helper()
 	s, err := StartPostgres(t.Context())
 	if err != nil {
-		unavailable(t, err)
+		Unavailable(t, err)
 	}
 	return s
+}
+
+// Every kind of server starts, answers, and leaves nothing behind.
+func TestEachKindStartsAndStops(t *testing.T) {
+	for _, kind := range Kinds {
+		t.Run(kind.Env, func(t *testing.T) {
+			s, err := kind.Start(t.Context())
+			if err != nil {
+				Unavailable(t, err)
+			}
+			before, _ := filepath.Glob(filepath.Join(os.TempDir(), workDirPrefix+"*"))
+			if err := s.Stop(); err != nil {
+				t.Error(err)
+			}
+			after, _ := filepath.Glob(filepath.Join(os.TempDir(), workDirPrefix+"*"))
+			if len(after) >= len(before) {
+				t.Errorf("the folders after Stop are %v, before they were %v", after, before)
+			}
+		})
+	}
+}
+
+func TestNodeIsFrozenKilledAndStartedAgain(t *testing.T) {
+	s := Start(t, func(ctx context.Context) (*RedisServer, error) { return StartRedis(ctx) })
+	if answer, err := s.Command(t.Context(), "SET", "k", "v"); err != nil || answer != "+OK" {
+		t.Fatal(answer, err)
+	}
+	if err := s.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if answer, err := s.Command(short, "PING"); err == nil {
+		t.Errorf("a frozen server answers %s", answer)
+	}
+	if err := errors.Join(s.Thaw(), s.Kill(), s.Node.Start(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := s.Command(t.Context(), "STRLEN", "k"); err != nil || answer != ":1" {
+		t.Errorf("after a restart: %s, %v", answer, err)
+	}
 }
 
 func TestPostgresStartsAndStops(t *testing.T) {
@@ -107,8 +150,8 @@ func TestDropBreaksOpenConnections(t *testing.T) {
 
 func TestGivenServerIsUsed(t *testing.T) {
 	t.Setenv(PostgresEnv, "postgres://nobody@127.0.0.1:1/elsewhere")
-	if url := baseURL(t); !strings.HasPrefix(url, "postgres://nobody@") {
-		t.Errorf("baseURL is %s", url)
+	if url := address(t, PostgresEnv); !strings.HasPrefix(url, "postgres://nobody@") {
+		t.Errorf("the address is %s", url)
 	}
 }
 
@@ -127,7 +170,7 @@ func TestMissingServer(t *testing.T) {
 		end := &endOfTest{TB: t}
 		func() {
 			defer func() { _ = recover() }()
-			unavailable(end, c.err)
+			Unavailable(end, c.err)
 		}()
 		if end.failed != c.failed || end.skipped == c.failed {
 			t.Errorf("CI=%q, %v: failed %v, skipped %v", c.ci, c.err, end.failed, end.skipped)
@@ -146,17 +189,17 @@ func (e *endOfTest) Skip(...any)  { e.skipped = true; panic(e) }
 
 func TestAbandonedFolders(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	used, err := newWorkDir()
+	used, err := newWorkDir("test", account{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	abandoned, err := newWorkDir()
+	abandoned, err := newWorkDir("test", account{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	abandoned.lock.Close() // what the end of the process does
 
-	next, err := newWorkDir()
+	next, err := newWorkDir("test", account{})
 	if err != nil {
 		t.Fatal(err)
 	}

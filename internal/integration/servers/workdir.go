@@ -15,15 +15,21 @@ type workDir struct {
 }
 
 const (
-	workDirPattern = "fencerow-postgres-"
-	lockName       = "in-use"
+	workDirPrefix = "fencerow-server-"
+	lockName      = "in-use"
 )
 
-func newWorkDir() (*workDir, error) {
+// newWorkDir makes the folder of a server that runs as who; the zero account is the current user.
+func newWorkDir(server string, who account) (*workDir, error) {
 	removeAbandoned()
-	path, err := os.MkdirTemp("", workDirPattern)
+	path, err := os.MkdirTemp("", workDirPrefix+server+"-")
 	if err != nil {
 		return nil, err
+	}
+	if who.credential != nil {
+		if err := os.Chown(path, who.uid, who.gid); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(path))
+		}
 	}
 	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {
@@ -35,6 +41,12 @@ func newWorkDir() (*workDir, error) {
 	return &workDir{path, lock}, nil
 }
 
+// sub makes a folder in it, for one member of a cluster.
+func (d *workDir) sub(name string) (string, error) {
+	path := filepath.Join(d.path, name)
+	return path, os.MkdirAll(path, 0o755)
+}
+
 func (d *workDir) remove() error {
 	return errors.Join(os.RemoveAll(d.path), d.lock.Close())
 }
@@ -42,7 +54,7 @@ func (d *workDir) remove() error {
 // removeAbandoned removes the folders whose maker is gone. It is a courtesy: errors, such as those of folders that belong to
 // other users, are left to the next run.
 func removeAbandoned() {
-	paths, _ := filepath.Glob(filepath.Join(os.TempDir(), workDirPattern+"*"))
+	paths, _ := filepath.Glob(filepath.Join(os.TempDir(), workDirPrefix+"*"))
 	for _, path := range paths {
 		// A folder without the file is one that another process is making just now.
 		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0)

@@ -2,8 +2,8 @@
 //
 //	withservers -- COMMAND ARGUMENTS...
 //
-// It starts each server once, tells the command their addresses in the environment (FENCEROW_POSTGRES_URL), and stops them
-// when the command has ended, however that happens. It exits with the code of the command, 128 and the number if a signal ended
+// It starts each server once, tells the command their addresses in the environment (FENCEROW_POSTGRES_URL and the like, see
+// package servers), and stops them when the command has ended, however that happens. It exits with the code of the command, 128 and the number if a signal ended
 // it, or 3 if a server failed. A server whose variable is set already is not started. One that is not installed is left out,
 // and the tests skip; when CI is set it is a failure.
 //
@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -56,12 +57,9 @@ func run(args []string, signals <-chan os.Signal) int {
 	return code
 }
 
-// startServers returns the environment for the command and a function that stops what was started.
+// startServers returns the environment for the command and a function that stops what was started. The servers start side by
+// side.
 func startServers(signals <-chan os.Signal) (env []string, stop func() error, err error) {
-	nothing := func() error { return nil }
-	if os.Getenv(servers.PostgresEnv) != "" {
-		return nil, nothing, nil
-	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	started := make(chan struct{})
@@ -73,17 +71,42 @@ func startServers(signals <-chan os.Signal) (env []string, stop func() error, er
 		case <-started:
 		}
 	}()
-	postgres, err := servers.StartPostgres(ctx)
-	switch {
-	case err == nil:
-		return []string{servers.PostgresEnv + "=" + postgres.URL("postgres")}, postgres.Stop, nil
-	case errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "":
-		fmt.Fprintln(os.Stderr, "withservers:", err)
-		return nil, nothing, nil
-	case ctx.Err() != nil:
-		return nil, nil, context.Cause(ctx)
+	running := make([]servers.Server, len(servers.Kinds))
+	errs := make([]error, len(servers.Kinds))
+	var wg sync.WaitGroup
+	for i, kind := range servers.Kinds {
+		if os.Getenv(kind.Env) == "" {
+			wg.Go(func() { running[i], errs[i] = kind.Start(ctx) })
+		}
 	}
-	return nil, nil, err
+	wg.Wait()
+	stop = func() error {
+		var errs []error
+		for _, server := range running {
+			if server != nil {
+				errs = append(errs, server.Stop())
+			}
+		}
+		return errors.Join(errs...)
+	}
+	var failed []error
+	for i, kind := range servers.Kinds {
+		switch {
+		case running[i] != nil:
+			env = append(env, kind.Env+"="+running[i].Address())
+		case errors.Is(errs[i], exec.ErrNotFound) && os.Getenv("CI") == "":
+			fmt.Fprintln(os.Stderr, "withservers:", errs[i])
+		default:
+			failed = append(failed, errs[i])
+		}
+	}
+	if ctx.Err() != nil {
+		failed = []error{context.Cause(ctx)}
+	}
+	if err := errors.Join(failed...); err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return env, stop, nil
 }
 
 func runCommand(args, env []string, signals <-chan os.Signal) int {

@@ -30,6 +30,11 @@ func withServers(t *testing.T, script string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "--", "sh", "-c", script)
 	cmd.Env = append(os.Environ(), actAsCommand+"=1", servers.PostgresEnv+"=", "TMPDIR="+openTemp(t))
+	for _, kind := range servers.Kinds {
+		if kind.Env != servers.PostgresEnv { // one server stands for all
+			cmd.Env = append(cmd.Env, kind.Env+"=given")
+		}
+	}
 	cmd.Stderr = os.Stderr
 	return cmd
 }
@@ -102,8 +107,9 @@ func TestGivenServerIsPassedOn(t *testing.T) {
 }
 
 func TestMissingCommand(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "--", filepath.Join(t.TempDir(), "none"))
-	cmd.Env = append(os.Environ(), actAsCommand+"=1", servers.PostgresEnv+"=given")
+	cmd := withServers(t, "")
+	cmd.Args = []string{os.Args[0], "--", filepath.Join(t.TempDir(), "none")}
+	cmd.Env = append(cmd.Env, servers.PostgresEnv+"=given")
 	_ = cmd.Run()
 	if got := cmd.ProcessState.ExitCode(); got != 127 {
 		t.Errorf("a command that does not exist: %d, want 127", got)
