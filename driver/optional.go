@@ -37,16 +37,17 @@ type Seeder interface {
 
 // Inspector is implemented by services that can show a resource's state.
 type Inspector interface {
-	// Inspect returns what the service stores, read from the same place that decides about grants. A resource that was
-	// never granted is the zero State.
+	// Inspect returns what the service stores, read from the same place that decides about grants.
 	Inspect(ctx context.Context, resource string) (State, error)
 }
 
 // State is what a service stores about a resource.
 type State struct {
-	Number    int64         // the highest number ever granted or seeded
+	// Number is that of the running lease. If none runs no grant so far carries a greater number and every later one does: the
+	// highest number granted or seeded, or the position of a sequence that the resource shares with others.
+	Number    int64
 	Held      bool          // whether a lease runs
 	GrantID   string        // of the running lease
 	Holder    string        // of the running lease
-	Remaining time.Duration // of the running lease, by the service's clock
+	Remaining time.Duration // of the running lease, by the service's clock; 0 if it cannot tell
 }

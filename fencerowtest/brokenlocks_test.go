@@ -23,6 +23,7 @@ const (
 	releaseWaitsForTTL      = "release waits for the TTL"
 	closeReleases           = "close releases"
 	renewByName             = "renewal by name"
+	renewalTakesBack        = "renewal takes the lock back"
 	renewalCreates          = "renewal creates"
 	renewalChecksThenWrites = "renewal checks, then writes"
 	renewalDoesNothing      = "renewal does nothing"
@@ -49,6 +50,10 @@ const (
 	waitIgnoresContext      = "wait ignores its context"
 	goroutineOutlivesClose  = "goroutine outlives Close"
 	closeHangs              = "close hangs"
+	sessionOutlivesItsEnd   = "leases outlive the end of their session"
+	waiterIgnoresItsSession = "waiter ignores the end of its session"
+	renewalNeedsItsReply    = "a renewal is refused after one whose reply was lost"
+	lateAcquireIsKept       = "what a late acquire took is kept alive"
 )
 
 // plantedInLocks says which case must find which mistake. Every case finds one, so that none is there for show.
@@ -102,6 +107,17 @@ var plantedInLocks = []struct{ mistake, found string }{
 	{waiterStaysInQueue, "cancelled-wait-leaves-nothing"},
 	{goroutineOutlivesClose, "close-leaves-no-goroutine"},
 	{closeHangs, "close-leaves-no-goroutine"},
+	{counterLostInRestart, "numbers-grow-across-failover"},
+	{newNumberOnRetry, "lost-reply-of-an-acquire-is-resolved"},
+	{lateAcquireIsKept, "late-acquire-ends"},
+	{releaseNeedsNumber, "lost-acquire-is-given-back"},
+	{renewalNeedsItsReply, "lost-reply-of-a-renewal-is-no-loss"},
+	{renewalTakesBack, "late-requests-change-nothing"},
+	{releaseByName, "late-requests-change-nothing"},
+	{waiterStaysInQueue, "lost-waiter-leaves-the-queue"},
+	{sessionOutlivesItsEnd, "end-of-the-session-ends-the-lease"},
+	{waiterIgnoresItsSession, "waiter-says-that-its-session-ended"},
+	{waiterIsForgotten, "two-hundred-waiters-are-served"},
 }
 
 func TestKitFindsNothingInTheCorrectLockService(t *testing.T) {
@@ -147,9 +163,12 @@ func fakeLocksHarness(t *testing.T, mistake string) fencerowtest.LockHarness {
 	server := newFakeServer(mistake)
 	t.Cleanup(func() { close(server.ended) })
 	return fencerowtest.LockHarness{
-		Name:    "fake",
-		Open:    server.open,
-		TTL:     60 * time.Millisecond,
-		Restart: server.restart,
+		Name:       "fake",
+		Open:       server.open,
+		OpenWired:  server.openWired,
+		EndSession: server.endSession,
+		Failover:   server.restart,
+		TTL:        60 * time.Millisecond,
+		Restart:    server.restart,
 	}
 }

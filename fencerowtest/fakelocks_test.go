@@ -3,6 +3,7 @@ package fencerowtest_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type fakeLock struct {
 	expires time.Time
 	queue   []chan struct{}
 	freed   chan struct{} // closed and replaced by each release
+	unheard bool          // whether the reply of a renewal was lost
 	promise chan struct{} // the waiter that a release has promised the lock to, where it does
 }
 
@@ -49,10 +51,13 @@ func newFakeServer(mistake string) *fakeServer {
 type fakeHandle struct {
 	*fakeServer
 	source string
+
+	over  chan struct{}     // closed when the session ends
+	taken map[string]string // resource to grant id, of this session
 }
 
 func (f *fakeServer) open(context.Context) (driver.LockService, error) {
-	h := &fakeHandle{fakeServer: f, source: "fake:1"}
+	h := &fakeHandle{fakeServer: f, source: "fake:1", over: make(chan struct{}), taken: map[string]string{}}
 	switch f.mistake {
 	case sourcePerHandle:
 		h.source = "fake:" + rand.Text()
@@ -70,6 +75,24 @@ func (f *fakeServer) restart(context.Context) error {
 	if f.mistake == counterLostInRestart {
 		clear(f.locks)
 	}
+	return nil
+}
+
+// endSession does what a server does that has not heard from a handle for long. The handle has another one at once.
+func (f *fakeServer) endSession(_ context.Context, svc driver.LockService) error {
+	h := svc.(*fakeHandle)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mistake != sessionOutlivesItsEnd {
+		for resource, grantID := range h.taken {
+			if l := h.lock(resource); l.grantID == grantID {
+				h.free(l)
+			}
+		}
+	}
+	clear(h.taken)
+	close(h.over)
+	h.over = make(chan struct{})
 	return nil
 }
 
@@ -220,7 +243,11 @@ func (h *fakeHandle) Acquire(ctx context.Context, r driver.Request) (driver.Gran
 	if len(l.queue) > 0 && !h.held(l) {
 		return driver.Grant{}, &driver.HeldError{Holder: "the first in the queue"}
 	}
-	return h.grant(r, l.number+1)
+	g, err := h.grant(r, l.number+1)
+	if err == nil {
+		h.taken[r.Resource] = r.GrantID
+	}
+	return g, err
 }
 
 // mintThenLock takes the number in a step of its own. The first that asks is slow on the way to the lock: another one gets there
@@ -253,6 +280,10 @@ func (h *fakeHandle) AcquireQueued(ctx context.Context, r driver.Request) (drive
 		l.queue = append(l.queue, turn)
 	}
 	h.late++
+	over := h.over
+	if h.mistake == waiterIgnoresItsSession {
+		over = nil
+	}
 	forgotten := h.mistake == waiterIsForgotten && h.late == 1
 	h.mu.Unlock()
 	defer func() {
@@ -280,6 +311,8 @@ func (h *fakeHandle) AcquireQueued(ctx context.Context, r driver.Request) (drive
 		select {
 		case <-ctx.Done():
 			return driver.Grant{}, ctx.Err()
+		case <-over:
+			return driver.Grant{}, errors.New("the session has ended")
 		case <-time.After(pause):
 		}
 		if promised {
@@ -347,6 +380,8 @@ func (h *fakeHandle) renew(ctx context.Context, g driver.Grant, ttl time.Duratio
 	switch {
 	case h.mistake == renewalDoesNothing && h.current(l, g):
 		return nil
+	case h.mistake == renewalNeedsItsReply && h.current(l, g) && l.unheard:
+		return driver.ErrNotCurrent
 	case h.mistake == renewalChecksThenWrites && h.current(l, g):
 		// The write is a step of its own: a release comes in between, if one is on its way.
 		freed := l.freed
@@ -359,6 +394,8 @@ func (h *fakeHandle) renew(ctx context.Context, g driver.Grant, ttl time.Duratio
 		l.grantID = g.GrantID
 	case h.current(l, g):
 	case h.mistake == renewByName && h.held(l):
+	case h.mistake == renewalTakesBack:
+		l.grantID = g.GrantID
 	case h.mistake == renewalCreates && !h.held(l):
 		l.grantID = g.GrantID
 	case h.mistake == refusedRenewalProlongs && h.held(l):

@@ -82,7 +82,7 @@ func (h LockHarness) checks() []check {
 	limit := 12*h.Patience + 20*h.TTL
 	checks := make([]check, len(lockCases))
 	for i, c := range lockCases {
-		checks[i] = check{Case: c.Case, alone: c.Name == restartCase, seed: h.Seed, limit: limit, body: func(p *probe) {
+		checks[i] = check{Case: c.Case, alone: c.Name == restartCase || c.Name == failoverCase, seed: h.Seed, limit: limit, body: func(p *probe) {
 			if h.Open == nil || h.TTL <= 0 {
 				p.broken("the harness needs Open and a TTL")
 			}

@@ -94,28 +94,11 @@ func (s *EtcdServer) start(ctx context.Context, path string, opts EtcdOptions) e
 		}}
 		s.Members = append(s.Members, m)
 	}
-	return s.launchAll(ctx)
+	return s.Start(ctx)
 }
 
-// launchAll starts all members, which wait for each other, and ends them if one does not serve.
-func (s *EtcdServer) launchAll(ctx context.Context) error {
-	for _, m := range s.Members {
-		if err := m.launch(); err != nil {
-			return err
-		}
-	}
-	var errs []error
-	for _, m := range s.Members {
-		errs = append(errs, m.waitReady(ctx))
-	}
-	if err := errors.Join(errs...); err != nil {
-		for _, m := range s.Members {
-			_ = m.Kill()
-		}
-		return err
-	}
-	return nil
-}
+// Start starts all members again, after each was stopped or killed.
+func (s *EtcdServer) Start(ctx context.Context) error { return startAll(ctx, nodesOf(s.Members)) }
 
 // Endpoints returns the client endpoints of all members.
 func (s *EtcdServer) Endpoints() []string {

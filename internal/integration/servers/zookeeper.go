@@ -107,22 +107,18 @@ func (s *ZooKeeperServer) start(ctx context.Context, java string, members int) e
 		}}
 		s.Members = append(s.Members, m)
 	}
+	return s.Start(ctx)
+}
+
+// Start starts all members again, after each was stopped or killed.
+func (s *ZooKeeperServer) Start(ctx context.Context) error { return startAll(ctx, s.nodes()) }
+
+func (s *ZooKeeperServer) nodes() []*Node {
+	var nodes []*Node
 	for _, m := range s.Members {
-		if err := m.launch(); err != nil {
-			return err
-		}
+		nodes = append(nodes, m.Node)
 	}
-	var errs []error
-	for _, m := range s.Members {
-		errs = append(errs, m.waitReady(ctx))
-	}
-	if err := errors.Join(errs...); err != nil {
-		for _, m := range s.Members {
-			_ = m.Kill()
-		}
-		return err
-	}
-	return nil
+	return nodes
 }
 
 // Mode returns standalone, leader or follower. A server that does not serve yet has none.
@@ -170,33 +166,5 @@ func (s *ZooKeeperServer) Address() string { return s.Members[0].Endpoint }
 
 // Stop stops the members and removes their data. Members that were killed are no error.
 func (s *ZooKeeperServer) Stop() error {
-	var nodes []*Node
-	for _, m := range s.Members {
-		nodes = append(nodes, m.Node)
-	}
-	return errors.Join(stopAll(nodes), s.dir.remove())
-}
-
-// dialTCP is the probe of a server that is only asked whether it listens.
-func dialTCP(ctx context.Context, endpoint string) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
-}
-
-// stopAll stops the nodes of a cluster, also those that wait for one that is gone. Nodes that have ended before are no error:
-// tests kill some.
-func stopAll(nodes []*Node) error {
-	var errs []error
-	for _, n := range nodes {
-		select {
-		case <-n.proc.done:
-			continue
-		default:
-		}
-		errs = append(errs, n.Stop())
-	}
-	return errors.Join(errs...)
+	return errors.Join(stopAll(s.nodes()), s.dir.remove())
 }
