@@ -23,6 +23,8 @@ const (
 	releaseWaitsForTTL      = "release waits for the TTL"
 	closeReleases           = "close releases"
 	renewByName             = "renewal by name"
+	seedMissesWaiters       = "a waiter's number is minted when it comes"
+	renewalKeepsAll         = "renewing one grant renews all of the handle"
 	renewalTakesBack        = "renewal takes the lock back"
 	renewalCreates          = "renewal creates"
 	renewalChecksThenWrites = "renewal checks, then writes"
@@ -92,6 +94,8 @@ var plantedInLocks = []struct{ mistake, found string }{
 	{renewalDoesNothing, "batch-renewal-answers-each"},
 	{seedLowers, "seed-only-raises"},
 	{counterIsAFloat, "seed-only-raises"},
+	{seedMissesWaiters, "seed-reaches-waiters"},
+	{renewalKeepsAll, "renewal-keeps-no-other"},
 	{inspectIgnoresExpiry, "inspect-tells-the-truth"},
 	{queueIsAStack, "queue-is-in-order"},
 	{newNumberOnRetry, "repeated-waiter-is-the-same-grant"},

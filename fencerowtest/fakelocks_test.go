@@ -280,6 +280,7 @@ func (h *fakeHandle) AcquireQueued(ctx context.Context, r driver.Request) (drive
 		l.queue = append(l.queue, turn)
 	}
 	h.late++
+	early := l.number + 1
 	over := h.over
 	if h.mistake == waiterIgnoresItsSession {
 		over = nil
@@ -298,7 +299,11 @@ func (h *fakeHandle) AcquireQueued(ctx context.Context, r driver.Request) (drive
 		h.mu.Lock()
 		promised := l.promise == turn
 		if l.queue[0] == turn && l.promise == nil && !forgotten {
-			if g, err := h.grant(r, l.number+1); err == nil {
+			number := l.number + 1
+			if h.mistake == seedMissesWaiters {
+				number = early
+			}
+			if g, err := h.grant(r, number); err == nil {
 				h.mu.Unlock()
 				return g, nil
 			}
@@ -405,6 +410,13 @@ func (h *fakeHandle) renew(ctx context.Context, g driver.Grant, ttl time.Duratio
 		return driver.ErrNotCurrent
 	}
 	h.prolong(l, ttl)
+	if h.mistake == renewalKeepsAll {
+		for resource, grantID := range h.taken {
+			if other := h.lock(resource); h.held(other) && other.grantID == grantID {
+				h.prolong(other, ttl)
+			}
+		}
+	}
 	return nil
 }
 

@@ -167,6 +167,32 @@ func seedOnlyRaises(p *lockProbe) {
 	p.above(third, p.acquire(svc, resource, longTTL)) // where a float would stand still
 }
 
+func seedReachesWaiters(p *lockProbe) {
+	svc, other, resource := p.open(), p.open(), p.resource()
+	seeder, ok := other.(driver.Seeder)
+	p.need(ok, "driver.Seeder")
+	first := p.acquire(svc, resource, longTTL)
+	answers, _ := p.enqueue(svc, resource, 1, p.steps()[1])
+	above := first.Number + 1_000_000
+	p.ok(seeder.Seed(p.ctx, resource, above), "seed")
+	again, err := svc.Acquire(p.ctx, driver.Request{Resource: resource, GrantID: first.GrantID, Holder: holderName, TTL: longTTL})
+	p.ok(err, "repeat the acquire of the running lease after a seed")
+	if again.Number != first.Number {
+		p.broken("the number was %d and is %d after a seed", first.Number, again.Number)
+	}
+	p.ok(svc.Release(p.ctx, first), "release")
+	q := p.next(answers)
+	p.ok(q.err, "the waiter")
+	if q.grant.Number <= above {
+		p.broken("a waiter was granted %d after a seed above %d", q.grant.Number, above)
+	}
+	again, err = svc.Acquire(p.ctx, q.req)
+	p.ok(err, "repeat the acquire of the waiter")
+	if again.Number != q.grant.Number {
+		p.broken("the waiter was granted number %d, the repeated request got %d", q.grant.Number, again.Number)
+	}
+}
+
 func inspectTellsTheTruth(p *lockProbe) {
 	a, b, resource := p.open(), p.open(), p.resource()
 	inspector, ok := b.(driver.Inspector)

@@ -18,6 +18,20 @@ func renewalProlongsTheGrant(p *lockProbe) {
 	}
 }
 
+func renewalKeepsNoOther(p *lockProbe) {
+	svc, other, kept, left := p.open(), p.open(), p.resource(), p.resource()
+	// The one that is kept is renewed for longer than the TTL of the other; a slow machine may lose it, which is not the point.
+	g := p.acquire(svc, kept, p.h.TTL)
+	p.acquire(svc, left, p.h.TTL)
+	for limit := time.Now().Add(2 * p.h.TTL); time.Now().Before(limit); p.wait(p.h.TTL / 5) {
+		if err := svc.Renew(p.ctx, g, p.h.TTL); err != nil {
+			p.notCurrent(err, "renewal")
+			g = p.acquire(svc, kept, p.h.TTL)
+		}
+	}
+	p.acquire(other, left, longTTL)
+}
+
 func renewalNeverCreates(p *lockProbe) {
 	a, b, resource := p.open(), p.open(), p.resource()
 	p.notCurrent(a.Renew(p.ctx, driver.Grant{Resource: resource, GrantID: "never-granted", Number: 1, TTL: longTTL}, longTTL),

@@ -163,11 +163,8 @@ func lateAcquireEnds(p *lockProbe) {
 		_, err := svc.Acquire(ctx, req)
 		return err
 	})
-	p.unanswered("its clean-up", func(ctx context.Context) error {
-		return svc.Release(ctx, driver.Grant{Resource: resource, GrantID: req.GrantID})
-	})
 	wire.Restore()
-	// A handle that goes on working must not keep alive what it does not know of.
+	// The clean-up of its caller got lost as well. A handle that goes on working must not keep alive what it does not know of.
 	for limit := time.Now().Add(p.h.TTL + p.h.TTL/2); time.Now().Before(limit); p.wait(p.h.TTL / 10) {
 		_ = p.soon("another acquire", func() error {
 			g, err := svc.Acquire(p.ctx, request(p.resource(), p.h.TTL))
