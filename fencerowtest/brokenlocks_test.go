@@ -24,6 +24,7 @@ const (
 	closeReleases           = "close releases"
 	renewByName             = "renewal by name"
 	seedMissesWaiters       = "a waiter's number is minted when it comes"
+	seedChangesTheLease     = "a seed changes the number of the running lease"
 	renewalKeepsAll         = "renewing one grant renews all of the handle"
 	renewalTakesBack        = "renewal takes the lock back"
 	renewalCreates          = "renewal creates"
@@ -94,6 +95,7 @@ var plantedInLocks = []struct{ mistake, found string }{
 	{renewalDoesNothing, "batch-renewal-answers-each"},
 	{seedLowers, "seed-only-raises"},
 	{counterIsAFloat, "seed-only-raises"},
+	{seedChangesTheLease, "seed-only-raises"},
 	{seedMissesWaiters, "seed-reaches-waiters"},
 	{renewalKeepsAll, "renewal-keeps-no-other"},
 	{inspectIgnoresExpiry, "inspect-tells-the-truth"},

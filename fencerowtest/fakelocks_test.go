@@ -27,6 +27,7 @@ type fakeServer struct {
 
 type fakeLock struct {
 	number  int64
+	floor   int64 // later numbers are greater
 	grantID string
 	holder  string
 	expires time.Time
@@ -165,6 +166,9 @@ func (f *fakeServer) grant(r driver.Request, number int64) (driver.Grant, error)
 		}
 		return driver.Grant{}, err
 	default:
+		if f.mistake != seedMissesWaiters {
+			number = max(number, l.floor+1)
+		}
 		switch f.mistake {
 		case counterResetOnExpiry:
 			number = l.number + 1
@@ -449,10 +453,13 @@ func (h *fakeHandle) Seed(_ context.Context, resource string, above int64) error
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lock(resource)
-	if h.mistake == seedLowers {
+	switch h.mistake {
+	case seedLowers:
 		l.number = above
+	case seedChangesTheLease:
+		l.number = max(l.number, above)
 	}
-	l.number = max(l.number, above)
+	l.floor = max(l.floor, above)
 	return nil
 }
 
@@ -461,8 +468,9 @@ func (h *fakeHandle) Inspect(_ context.Context, resource string) (driver.State, 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lock(resource)
-	s := driver.State{Number: l.number}
+	s := driver.State{Number: max(l.number, l.floor)}
 	if h.held(l) || (h.mistake == inspectIgnoresExpiry && l.grantID != "") {
+		s.Number = l.number
 		s.Held, s.GrantID, s.Holder, s.Remaining = true, l.grantID, l.holder, time.Until(l.expires)
 	}
 	return s, nil

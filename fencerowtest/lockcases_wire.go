@@ -15,9 +15,11 @@ func (p *lockProbe) wired() (driver.LockService, Wire) {
 	svc, wire, err := p.h.OpenWired(p.ctx)
 	p.ok(err, "open")
 	p.cleanup(func() { _ = svc.Close() })
-	g := p.acquire(svc, p.resource(), longTTL)
-	p.ok(svc.Renew(p.ctx, g, longTTL), "renew")
-	p.ok(svc.Release(p.ctx, g), "release")
+	for _, ttl := range []time.Duration{p.h.TTL, longTTL} {
+		g := p.acquire(svc, p.resource(), ttl)
+		p.ok(svc.Renew(p.ctx, g, longTTL), "renew")
+		p.ok(svc.Release(p.ctx, g), "release")
+	}
 	return svc, wire
 }
 

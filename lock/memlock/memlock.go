@@ -34,7 +34,8 @@ var (
 
 // lock is one resource. It is never removed, because its number must not start again.
 type lock struct {
-	number  int64
+	number  int64  // of the latest grant
+	floor   int64  // seeded: later numbers are greater
 	grantID string // empty when released
 	holder  string
 	expires time.Duration
@@ -186,7 +187,7 @@ func (s *Service) Seed(ctx context.Context, resource string, above int64) error 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lock(resource)
-	l.number = max(l.number, above)
+	l.floor = max(l.floor, above) // not the number: that is the running lease's
 	return nil
 }
 
@@ -202,7 +203,7 @@ func (s *Service) Inspect(ctx context.Context, resource string) (driver.State, e
 		return driver.State{}, nil
 	}
 	if !s.held(l) {
-		return driver.State{Number: l.number}, nil
+		return driver.State{Number: max(l.number, l.floor)}, nil
 	}
 	return driver.State{Number: l.number, Held: true, GrantID: l.grantID, Holder: l.holder, Remaining: l.expires - s.clock.Now()}, nil
 }
@@ -261,10 +262,10 @@ func (s *Service) grant(l *lock, r driver.Request) (driver.Grant, error) {
 	case s.current(l, driver.Grant{GrantID: r.GrantID}): // the reply to an earlier request was lost
 	case s.held(l):
 		return driver.Grant{}, &driver.HeldError{Holder: l.holder, Number: l.number, Remaining: l.expires - now}
-	case l.number == math.MaxInt64:
+	case max(l.number, l.floor) == math.MaxInt64:
 		return driver.Grant{}, fmt.Errorf("memlock: the numbers of %q are used up", r.Resource)
 	default:
-		l.number++
+		l.number = max(l.number, l.floor) + 1
 		l.grantID, l.holder = r.GrantID, r.Holder
 	}
 	l.expires = now + r.TTL

@@ -4,7 +4,7 @@
 INSERT INTO fencerow_lock AS l (resource, number, grant_id, holder, expires)
 VALUES ($1, 1, $2, $3, clock_timestamp() + $4::bigint / 1000 * interval '1 microsecond')
 ON CONFLICT (resource) DO UPDATE
-   SET number   = CASE WHEN l.grant_id = excluded.grant_id AND l.expires > clock_timestamp() THEN l.number ELSE l.number + 1 END,
+   SET number   = CASE WHEN l.grant_id = excluded.grant_id AND l.expires > clock_timestamp() THEN l.number ELSE GREATEST(l.number, l.floor) + 1 END,
        grant_id = excluded.grant_id,
        holder   = excluded.holder,
        expires  = clock_timestamp() + $4::bigint / 1000 * interval '1 microsecond'

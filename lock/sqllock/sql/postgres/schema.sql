@@ -2,6 +2,7 @@
 CREATE TABLE IF NOT EXISTS fencerow_lock (
     resource text        NOT NULL PRIMARY KEY,
     number   bigint      NOT NULL, -- of the latest grant
+    floor    bigint      NOT NULL DEFAULT 0, -- seeded: later numbers are greater
     grant_id text        NOT NULL, -- of the latest grant
     holder   text        NOT NULL, -- for people
     expires  timestamptz NOT NULL  -- by the server's clock; 1970 means released

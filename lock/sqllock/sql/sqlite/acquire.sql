@@ -3,7 +3,7 @@
 INSERT INTO fencerow_lock AS l (resource, number, grant_id, holder, expires, epoch)
 VALUES (?1, 1, ?2, ?3, ?5 + ?4, ?6)
 ON CONFLICT (resource) DO UPDATE
-   SET number   = CASE WHEN l.grant_id = excluded.grant_id AND l.expires > ?5 AND l.epoch = ?6 THEN l.number ELSE l.number + 1 END,
+   SET number   = CASE WHEN l.grant_id = excluded.grant_id AND l.expires > ?5 AND l.epoch = ?6 THEN l.number ELSE max(l.number, l.floor) + 1 END,
        grant_id = excluded.grant_id,
        holder   = excluded.holder,
        expires  = excluded.expires,

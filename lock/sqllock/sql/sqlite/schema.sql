@@ -2,6 +2,7 @@
 CREATE TABLE IF NOT EXISTS fencerow_lock (
     resource TEXT    NOT NULL PRIMARY KEY,
     number   INTEGER NOT NULL, -- of the latest grant
+    floor    INTEGER NOT NULL DEFAULT 0, -- seeded: later numbers are greater
     grant_id TEXT    NOT NULL, -- of the latest grant
     holder   TEXT    NOT NULL, -- for people
     expires  INTEGER NOT NULL, -- nanoseconds of the host's clock; 0 means released
