@@ -13,6 +13,11 @@ var (
 	ErrLost = errors.New("fencerow: lease is lost")
 	// ErrReleased means that the lease was given up by its holder.
 	ErrReleased = errors.New("fencerow: lease was released")
+	// ErrRegressed means that the lock service has issued a number that is not above all before it: it has lost state in a
+	// fail-over or a restore. The grant was given back. [Locker.Repair] raises the service above the mark.
+	ErrRegressed = errors.New("fencerow: lock service has lost state and issues old numbers")
+	// ErrRetired means that the resource was handed over to another lock service; see [Handover]. Use that one.
+	ErrRetired = errors.New("fencerow: resource was handed over to another lock service")
 	// ErrClosed means that the Locker was closed.
 	ErrClosed = errors.New("fencerow: locker is closed")
 	// ErrInvalidResource means a resource name that cannot be stored everywhere; see [Resource.Validate].

@@ -163,6 +163,10 @@ func (lk *Locker) acquire(ctx context.Context, resource Resource, ask asking) (*
 	grant, sent, err := ask(ctx, req)
 	if err != nil {
 		var held *driver.HeldError
+		var retired *driver.RetiredError
+		if errors.As(err, &retired) {
+			return nil, fmt.Errorf("%w: %s: %w", ErrRetired, resource, err)
+		}
 		if !errors.As(err, &held) {
 			// The service may have granted it all the same, and the reply was lost.
 			lk.abandon(ctx, driver.Grant{Resource: req.Resource, GrantID: req.GrantID})
@@ -170,7 +174,14 @@ func (lk *Locker) acquire(ctx context.Context, resource Resource, ask asking) (*
 		}
 		return nil, fmt.Errorf("%w: %s: %w", ErrHeld, resource, err)
 	}
-	lease, err := lk.begin(resource, grant, req, sent)
+	token, err := lk.tokenOf(resource, grant, req)
+	if err == nil {
+		err = lk.checkMark(ctx, token, grant)
+	}
+	var lease *Lease
+	if err == nil {
+		lease, err = lk.begin(token, grant, sent)
+	}
 	if err != nil {
 		lk.abandon(ctx, grant)
 		return nil, err
@@ -188,16 +199,21 @@ func endOf(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// begin checks the grant and hands it to the runner.
-func (lk *Locker) begin(resource Resource, grant driver.Grant, req driver.Request, sent time.Duration) (*Lease, error) {
+// tokenOf checks the grant and makes it a token.
+func (lk *Locker) tokenOf(resource Resource, grant driver.Grant, req driver.Request) (Token, error) {
 	token, err := newToken(lk.info.Source, resource, grant.Number, grant.GrantID)
 	if err != nil {
-		return nil, fmt.Errorf("fencerow: the lock service %s broke its contract: %w", lk.info.Source, err)
+		return Token{}, fmt.Errorf("fencerow: the lock service %s broke its contract: %w", lk.info.Source, err)
 	}
 	if grant.GrantID != req.GrantID || grant.Resource != req.Resource || grant.TTL <= 0 {
-		return nil, fmt.Errorf("fencerow: the lock service %s broke its contract: it was asked for %+v and granted %+v",
+		return Token{}, fmt.Errorf("fencerow: the lock service %s broke its contract: it was asked for %+v and granted %+v",
 			lk.info.Source, req, grant)
 	}
+	return token, nil
+}
+
+// begin hands the grant to the runner.
+func (lk *Locker) begin(token Token, grant driver.Grant, sent time.Duration) (*Lease, error) {
 	l := &Lease{locker: lk, token: token, since: lk.clock(), done: make(chan struct{})}
 	l.entry = entry{lease: l, grant: grant, position: -1}
 

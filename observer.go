@@ -17,6 +17,9 @@ type Observer struct {
 	Released func(ctx context.Context, t Token, held time.Duration)
 	// Lost is called once when a lease is lost, with the time that it was held and the cause.
 	Lost func(ctx context.Context, t Token, held time.Duration, cause error)
+	// Regressed is called when the lock service has granted a token whose number is not above the high-water mark. The token was
+	// not handed out. Page somebody.
+	Regressed func(ctx context.Context, t Token, mark int64)
 	// Decided is called for each answer of a resource, good or bad.
 	Decided func(ctx context.Context, d Decision)
 }
@@ -54,6 +57,12 @@ func (o *Observer) released(ctx context.Context, t Token, held time.Duration) {
 func (o *Observer) lost(ctx context.Context, t Token, held time.Duration, cause error) {
 	if o != nil && o.Lost != nil {
 		o.Lost(ctx, t, held, cause)
+	}
+}
+
+func (o *Observer) regressed(ctx context.Context, t Token, mark int64) {
+	if o != nil && o.Regressed != nil {
+		o.Regressed(ctx, t, mark)
 	}
 }
 

@@ -27,6 +27,10 @@ type Options struct {
 	// AllowAsync accepts a lock service whose numbers may be issued twice, such as Redis with replicas. Fences whose claim
 	// records the grant still accept one holder only; the price of a repeated number is availability. Default: refused.
 	AllowAsync bool
+	// HighWater keeps the highest number of each resource outside of the lock service. A grant that is not above it is given
+	// back and refused with [ErrRegressed]. It costs one request to the store for each lease. Default: none, and a lock service
+	// that has lost state is noticed by the fence alone.
+	HighWater HighWater
 	// Observer is told about leases. Default: nobody.
 	Observer *Observer
 }

@@ -10,6 +10,7 @@
 //   - [Waiter] wakes a waiting process when the resource may be free, instead of polling;
 //   - [BatchRenewer] renews many grants in one request;
 //   - [Seeder] raises a counter, for a move from another service or after lost state;
+//   - [Retirer] gives a resource up, for a move to another service;
 //   - [Inspector] shows who holds what.
 //
 // Package fencerowtest has the conformance suite that is the definition of done for an implementation.

@@ -78,7 +78,7 @@ type LockService interface {
 	// Atomic: granting and minting the number. Survives: the number, for ever, also a release, an expiry, a crash after
 	// the reply and a restart. A repeated request with the GrantID of the lease that still runs returns the same grant
 	// with the same number and restarts its TTL. If somebody else holds the resource the error is a [*HeldError]. After any
-	// other error the outcome counts as unknown, and the caller releases by GrantID.
+	// other error but a [*RetiredError] the outcome counts as unknown, and the caller releases by GrantID.
 	Acquire(ctx context.Context, r Request) (Grant, error)
 
 	// Renew restarts the TTL of the grant.
@@ -101,6 +101,16 @@ type LockService interface {
 
 // ErrNotCurrent means that the grant is not the current one: it ended, was released, or was followed by another.
 var ErrNotCurrent = errors.New("driver: grant is not the current one")
+
+// RetiredError says that the resource was handed over to another service.
+type RetiredError struct {
+	Successor string // the source of the other service
+}
+
+// Error names the successor.
+func (e *RetiredError) Error() string {
+	return fmt.Sprintf("handed over to the lock service %s, which grants it now", e.Successor)
+}
 
 // HeldError says that another grant holds the resource. Its fields are hints for people and for the length of a wait.
 type HeldError struct {

@@ -35,6 +35,14 @@ type Seeder interface {
 	Seed(ctx context.Context, resource string, above int64) error
 }
 
+// Retirer is implemented by services that can give a resource up for another service.
+type Retirer interface {
+	// Retire makes every later Acquire of the resource a [*RetiredError] and returns a number that no grant so far exceeds.
+	// Atomic: checking that no lease runs and nobody waits, and retiring. While one runs it changes nothing and the error is a
+	// [*HeldError]. Durable like a grant. It may be repeated with the same successor; with another one it is a *RetiredError.
+	Retire(ctx context.Context, resource, successor string) (highest int64, err error)
+}
+
 // Inspector is implemented by services that can show a resource's state.
 type Inspector interface {
 	// Inspect returns what the service stores, read from the same place that decides about grants.
@@ -49,5 +57,6 @@ type State struct {
 	Held      bool          // whether a lease runs
 	GrantID   string        // of the running lease
 	Holder    string        // of the running lease
+	RetiredTo string        // the source that the resource was handed over to, empty if it was not
 	Remaining time.Duration // of the running lease, by the service's clock; 0 if it cannot tell
 }

@@ -24,6 +24,8 @@ const (
 	closeReleases           = "close releases"
 	renewByName             = "renewal by name"
 	seedMissesWaiters       = "a waiter's number is minted when it comes"
+	retiresWhatIsHeld       = "what is held can be retired"
+	retiredIsGranted        = "what is retired is granted"
 	seedChangesTheLease     = "a seed changes the number of the running lease"
 	renewalKeepsAll         = "renewing one grant renews all of the handle"
 	renewalTakesBack        = "renewal takes the lock back"
@@ -56,7 +58,7 @@ const (
 	sessionOutlivesItsEnd   = "leases outlive the end of their session"
 	waiterIgnoresItsSession = "waiter ignores the end of its session"
 	renewalNeedsItsReply    = "a renewal is refused after one whose reply was lost"
-	lateAcquireIsKept       = "what a late acquire took is kept alive"
+	lostAcquireIsKept       = "what a lost acquire took is kept alive"
 )
 
 // plantedInLocks says which case must find which mistake. Every case finds one, so that none is there for show.
@@ -96,6 +98,8 @@ var plantedInLocks = []struct{ mistake, found string }{
 	{seedLowers, "seed-only-raises"},
 	{counterIsAFloat, "seed-only-raises"},
 	{seedChangesTheLease, "seed-only-raises"},
+	{retiresWhatIsHeld, "retired-is-not-granted"},
+	{retiredIsGranted, "retired-is-not-granted"},
 	{seedMissesWaiters, "seed-reaches-waiters"},
 	{renewalKeepsAll, "renewal-keeps-no-other"},
 	{inspectIgnoresExpiry, "inspect-tells-the-truth"},
@@ -115,7 +119,7 @@ var plantedInLocks = []struct{ mistake, found string }{
 	{closeHangs, "close-leaves-no-goroutine"},
 	{counterLostInRestart, "numbers-grow-across-failover"},
 	{newNumberOnRetry, "lost-reply-of-an-acquire-is-resolved"},
-	{lateAcquireIsKept, "late-acquire-ends"},
+	{lostAcquireIsKept, "lost-acquire-ends"},
 	{releaseNeedsNumber, "lost-acquire-is-given-back"},
 	{renewalNeedsItsReply, "lost-reply-of-a-renewal-is-no-loss"},
 	{renewalTakesBack, "late-requests-change-nothing"},

@@ -32,6 +32,7 @@ type fakeLock struct {
 	holder  string
 	expires time.Time
 	queue   []chan struct{}
+	retired string
 	freed   chan struct{} // closed and replaced by each release
 	unheard bool          // whether the reply of a renewal was lost
 	promise chan struct{} // the waiter that a release has promised the lock to, where it does
@@ -244,6 +245,9 @@ func (h *fakeHandle) Acquire(ctx context.Context, r driver.Request) (driver.Gran
 	if h.mistake == numberBeforeLock {
 		return h.mintThenLock(ctx, r)
 	}
+	if err := h.retiredError(l); err != nil {
+		return driver.Grant{}, err
+	}
 	if len(l.queue) > 0 && !h.held(l) {
 		return driver.Grant{}, &driver.HeldError{Holder: "the first in the queue"}
 	}
@@ -277,6 +281,10 @@ func (h *fakeHandle) mintThenLock(ctx context.Context, r driver.Request) (driver
 func (h *fakeHandle) AcquireQueued(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	h.mu.Lock()
 	l := h.lock(r.Resource)
+	if err := h.retiredError(l); err != nil {
+		h.mu.Unlock()
+		return driver.Grant{}, err
+	}
 	turn := make(chan struct{}, 1)
 	if h.mistake == queueIsAStack {
 		l.queue = slices.Insert(l.queue, 0, turn)
@@ -463,12 +471,34 @@ func (h *fakeHandle) Seed(_ context.Context, resource string, above int64) error
 	return nil
 }
 
+// Retire implements [driver.Retirer].
+func (h *fakeHandle) Retire(_ context.Context, resource, successor string) (int64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lock(resource)
+	if h.held(l) && h.mistake != retiresWhatIsHeld {
+		return 0, &driver.HeldError{Holder: l.holder}
+	}
+	if l.retired != "" && l.retired != successor {
+		return 0, &driver.RetiredError{Successor: l.retired}
+	}
+	l.retired = successor
+	return max(l.number, l.floor), nil
+}
+
+func (h *fakeHandle) retiredError(l *fakeLock) error {
+	if l.retired == "" || h.mistake == retiredIsGranted {
+		return nil
+	}
+	return &driver.RetiredError{Successor: l.retired}
+}
+
 // Inspect implements [driver.Inspector].
 func (h *fakeHandle) Inspect(_ context.Context, resource string) (driver.State, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lock(resource)
-	s := driver.State{Number: max(l.number, l.floor)}
+	s := driver.State{Number: max(l.number, l.floor), RetiredTo: l.retired}
 	if h.held(l) || (h.mistake == inspectIgnoresExpiry && l.grantID != "") {
 		s.Number = l.number
 		s.Held, s.GrantID, s.Holder, s.Remaining = true, l.grantID, l.holder, time.Until(l.expires)

@@ -62,13 +62,13 @@ func (w *fakeWire) send(ctx context.Context, request func()) error {
 
 func (w *fakeWire) Acquire(ctx context.Context, r driver.Request) (g driver.Grant, err error) {
 	lost := w.send(ctx, func() {
-		if w.mistake == lateAcquireIsKept {
+		if w.mistake == lostAcquireIsKept {
 			time.Sleep(5 * time.Millisecond) // so that it comes behind its clean-up, which takes another connection
 		}
 		g, err = w.fakeHandle.Acquire(context.WithoutCancel(ctx), r)
 	})
 	if lost != nil {
-		if w.mistake == lateAcquireIsKept {
+		if w.mistake == lostAcquireIsKept {
 			w.keepForEver(r)
 		}
 		return driver.Grant{}, lost

@@ -196,6 +196,69 @@ func seedReachesWaiters(p *lockProbe) {
 	}
 }
 
+func retiredIsNotGranted(p *lockProbe) {
+	a, b, resource := p.open(), p.open(), p.resource()
+	retirer, ok := a.(driver.Retirer)
+	p.need(ok, "driver.Retirer")
+	g := p.acquire(b, resource, longTTL)
+	highest, err := retirer.Retire(p.ctx, resource, "kit:next")
+	var held *driver.HeldError
+	if !errors.As(err, &held) {
+		p.broken("a resource that is held was retired: %d, %v", highest, err)
+	}
+	p.ok(b.Renew(p.ctx, g, longTTL), "the renewal of the holder after a refused hand-over")
+	p.ok(b.Release(p.ctx, g), "release")
+	highest, err = retirer.Retire(p.ctx, resource, "kit:next")
+	p.ok(err, "retire")
+	if highest < g.Number {
+		p.broken("number %d was granted and the highest is %d", g.Number, highest)
+	}
+	for _, svc := range []driver.LockService{a, b, p.open()} {
+		p.retired("acquire", func() error {
+			_, err := svc.Acquire(p.ctx, request(resource, longTTL))
+			return err
+		})
+		if queue, ok := svc.(driver.Queuer); ok {
+			p.retired("wait", func() error {
+				_, err := queue.AcquireQueued(p.ctx, request(resource, longTTL))
+				return err
+			})
+		}
+	}
+	again, err := retirer.Retire(p.ctx, resource, "kit:next")
+	p.ok(err, "retire once more")
+	if again < highest {
+		p.broken("the highest number was %d and is %d", highest, again)
+	}
+	p.retired("retire for another successor", func() error {
+		_, err := b.(driver.Retirer).Retire(p.ctx, resource, "kit:other")
+		return err
+	})
+	if seeder, ok := b.(driver.Seeder); ok {
+		p.ok(seeder.Seed(p.ctx, resource, highest+1000), "seed what is retired")
+		p.retired("acquire after a seed", func() error {
+			_, err := b.Acquire(p.ctx, request(resource, longTTL))
+			return err
+		})
+	}
+	if inspector, ok := b.(driver.Inspector); ok {
+		s, err := inspector.Inspect(p.ctx, resource)
+		p.ok(err, "inspect")
+		if s.RetiredTo != "kit:next" || s.Held {
+			p.broken("inspect says of what was retired: %+v", s)
+		}
+	}
+	p.acquire(b, p.resource(), longTTL) // others are as they were
+}
+
+// retired asserts that an operation says that the resource was handed over.
+func (p *lockProbe) retired(what string, operation func() error) {
+	var retired *driver.RetiredError
+	if err := operation(); !errors.As(err, &retired) || retired.Successor != "kit:next" {
+		p.broken("%s of what was handed over: %v, want a *driver.RetiredError that names the successor", what, err)
+	}
+}
+
 func inspectTellsTheTruth(p *lockProbe) {
 	a, b, resource := p.open(), p.open(), p.resource()
 	inspector, ok := b.(driver.Inspector)

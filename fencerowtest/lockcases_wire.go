@@ -155,26 +155,33 @@ func lateRequestsChangeNothing(p *lockProbe) {
 	}
 }
 
-// lateAcquireEnds delivers an acquire that was given up. What it takes nobody knows of, so it must end with its TTL.
-func lateAcquireEnds(p *lockProbe) {
-	svc, wire := p.wired()
-	other, resource := p.open(), p.resource()
-	req := request(resource, p.h.TTL)
-	wire.HoldRequests()
-	p.unanswered("an acquire", func(ctx context.Context) error {
-		_, err := svc.Acquire(ctx, req)
-		return err
-	})
-	wire.Restore()
-	// The clean-up of its caller got lost as well. A handle that goes on working must not keep alive what it does not know of.
-	for limit := time.Now().Add(p.h.TTL + p.h.TTL/2); time.Now().Before(limit); p.wait(p.h.TTL / 10) {
-		_ = p.soon("another acquire", func() error {
-			g, err := svc.Acquire(p.ctx, request(p.resource(), p.h.TTL))
-			if err != nil {
-				return err
-			}
-			return svc.Release(p.ctx, g)
+// lostAcquireEnds loses the reply of an acquire, or delivers it after it was given up, and its clean-up never arrives. What it
+// takes nobody knows of, so it must end with its TTL.
+func lostAcquireEnds(p *lockProbe) {
+	for what, fault := range map[string]func(Wire){
+		"whose reply was lost": Wire.LoseReplies,
+		"that came late":       Wire.HoldRequests,
+	} {
+		svc, wire := p.wired()
+		other, resource := p.open(), p.resource()
+		fault(wire)
+		p.unanswered("an acquire", func(ctx context.Context) error {
+			_, err := svc.Acquire(ctx, request(resource, p.h.TTL))
+			return err
 		})
+		wire.Restore()
+		// A handle that goes on working must not keep alive what it does not know of.
+		for limit := time.Now().Add(2 * p.h.TTL); time.Now().Before(limit); p.wait(p.h.TTL / 10) {
+			_ = p.soon("another acquire", func() error {
+				g, err := svc.Acquire(p.ctx, request(p.resource(), p.h.TTL))
+				if err != nil {
+					return err
+				}
+				return svc.Release(p.ctx, g)
+			})
+		}
+		if _, err := other.Acquire(p.ctx, request(resource, longTTL)); err != nil {
+			p.broken("an acquire %s still has the resource after twice its TTL: %v", what, err)
+		}
 	}
-	p.acquireSoon(other, resource)
 }

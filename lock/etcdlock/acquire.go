@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -20,10 +19,10 @@ func (s *Service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 		return driver.Grant{}, err
 	}
 	g, err := s.acquire(ctx, r)
-	if err != nil && !isHeld(err) {
+	if err != nil {
 		return driver.Grant{}, s.failed("acquire", r.Resource, err)
 	}
-	return g, err
+	return g, nil
 }
 
 func (s *Service) acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -35,6 +34,9 @@ func (s *Service) acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 			return driver.Grant{}, err
 		}
 		b := s.bases.get(r.Resource)
+		if b.retired != "" { // for ever
+			return driver.Grant{}, &driver.RetiredError{Successor: b.retired}
+		}
 		value := encodeValue(r.Holder, b)
 		resp, err := s.client.Txn(ctx).
 			If(clientv3.Compare(clientv3.CreateRevision(prefix), "=", 0).WithPrefix(),
@@ -54,10 +56,13 @@ func (s *Service) acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 				ModRevision: resp.Header.Revision, Lease: int64(ses.id)}
 			return s.granted(r, kv, ses, begin)
 		}
-		head, own, err := s.refusal(r.Resource, resp.Responses)
+		head, own := first(resp.Responses[0]), first(resp.Responses[1])
+		b, err = s.learnBase(r.Resource, first(resp.Responses[2]))
 		switch {
 		case err != nil:
 			return driver.Grant{}, err
+		case b.retired != "":
+			return driver.Grant{}, &driver.RetiredError{Successor: b.retired}
 		case head == nil: // only the base was another one
 			continue
 		case string(head.Key) == key: // the reply to an earlier request was lost
@@ -76,25 +81,16 @@ func firstCreated() []clientv3.OpOption {
 	return append(clientv3.WithFirstCreate(), clientv3.WithPrefix())
 }
 
-// refusal reads why the resource was not free, and learns the base.
-func (s *Service) refusal(resource string, responses []*responseOp) (head, own *mvccpb.KeyValue, err error) {
-	head, own = first(responses[0]), first(responses[1])
-	_, err = s.learnBase(resource, first(responses[2]))
-	return head, own, err
-}
-
 // learnBase reads the base from its key, which is nil where there is none.
 func (s *Service) learnBase(resource string, kv *mvccpb.KeyValue) (base, error) {
 	if kv == nil {
 		return base{}, nil
 	}
-	value, err := strconv.ParseInt(string(kv.Value), 10, 64)
-	if err != nil || value < 0 {
-		return base{}, fmt.Errorf("the key %q holds %q and must hold a number: %w", kv.Key, kv.Value, errors.Join(err))
+	b, err := decodeBase(kv)
+	if err == nil {
+		s.bases.set(resource, b)
 	}
-	b := base{value, kv.ModRevision}
-	s.bases.set(resource, b)
-	return b, nil
+	return b, err
 }
 
 // granted notes the grant of a key.
@@ -157,11 +153,6 @@ func held(head *mvccpb.KeyValue) error {
 		number = 0
 	}
 	return &driver.HeldError{Holder: holder, Number: number}
-}
-
-func isHeld(err error) bool {
-	var held *driver.HeldError
-	return errors.As(err, &held)
 }
 
 // Release implements [driver.LockService] with one request. A waiter that is still in the queue is taken out of it.

@@ -14,8 +14,8 @@ import (
 	"github.com/fencerow/fencerow/driver"
 )
 
-// Service is a lock service in etcd. It also implements [driver.Queuer], [driver.BatchRenewer], [driver.Seeder] and
-// [driver.Inspector].
+// Service is a lock service in etcd. It also implements [driver.Queuer], [driver.BatchRenewer], [driver.Seeder],
+// [driver.Retirer] and [driver.Inspector].
 type Service struct {
 	client   *clientv3.Client
 	keys     keys
@@ -35,6 +35,7 @@ var (
 	_ driver.Queuer       = (*Service)(nil)
 	_ driver.BatchRenewer = (*Service)(nil)
 	_ driver.Seeder       = (*Service)(nil)
+	_ driver.Retirer      = (*Service)(nil)
 	_ driver.Inspector    = (*Service)(nil)
 )
 

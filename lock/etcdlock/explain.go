@@ -10,6 +10,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/fencerow/fencerow/driver"
 )
 
 // definite reports whether an error means that the request has changed nothing.
@@ -24,8 +26,13 @@ func definite(err error) bool {
 	return false
 }
 
-// failed names the operation and the resource.
+// failed names the operation and the resource. Answers of the contract are left as they are.
 func (s *Service) failed(what, resource string, err error) error {
+	var held *driver.HeldError
+	var retired *driver.RetiredError
+	if errors.As(err, &held) || errors.As(err, &retired) {
+		return err
+	}
 	return fmt.Errorf("etcdlock: %s %s: %w", what, resource, s.explain(err))
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
 // keys names what the service stores. A resource is escaped so that it contains no slash: no queue is a prefix of another.
@@ -30,7 +32,32 @@ func (k keys) base(resource string) string { return k.namespace + "/base/" + url
 // base is what is added to a revision to make a number. The zero value is that of a resource that was never seeded.
 type base struct {
 	value    int64
-	revision int64 // of its key's last change, 0 while there is none
+	revision int64  // of its key's last change, 0 while there is none
+	retired  string // the source that the resource was handed over to, empty if it was not
+}
+
+// baseValue is what the key of a base holds.
+type baseValue struct {
+	Base      string `json:"base"`
+	RetiredTo string `json:"retired_to,omitempty"`
+}
+
+func (b base) encode() string {
+	text, _ := json.Marshal(baseValue{strconv.FormatInt(b.value, 10), b.retired})
+	return string(text)
+}
+
+func decodeBase(kv *mvccpb.KeyValue) (base, error) {
+	var v baseValue
+	err := json.Unmarshal(kv.Value, &v)
+	b := base{revision: kv.ModRevision, retired: v.RetiredTo}
+	if err == nil {
+		b.value, err = strconv.ParseInt(v.Base, 10, 64)
+	}
+	if err != nil || b.value < 0 {
+		return base{}, fmt.Errorf("the key %q holds %q, which is not ours: %w", kv.Key, kv.Value, err)
+	}
+	return b, nil
 }
 
 // number returns the number of a key with that create revision.

@@ -54,6 +54,8 @@ func (w *waiter) wait(ctx context.Context) (driver.Grant, error) {
 		place, err := w.look(ctx)
 		switch {
 		case err != nil:
+		case place.base.retired != "":
+			return driver.Grant{}, &driver.RetiredError{Successor: place.base.retired}
 		case place.ahead != "":
 			err = w.watch(ctx, place.ahead)
 		case place.base != w.base:

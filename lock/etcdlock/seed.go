@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -34,16 +33,18 @@ func (s *Service) seed(ctx context.Context, resource string, above int64) error 
 	key := s.keys.base(resource)
 	known := s.bases.get(resource)
 	for known.value < above {
+		next := base{value: above, retired: known.retired}
 		resp, err := s.client.Txn(ctx).
 			If(clientv3.Compare(clientv3.ModRevision(key), "=", known.revision)).
-			Then(clientv3.OpPut(key, strconv.FormatInt(above, 10))).
+			Then(clientv3.OpPut(key, next.encode())).
 			Else(clientv3.OpGet(key)).
 			Commit()
 		if err != nil {
 			return err
 		}
 		if resp.Succeeded {
-			s.bases.set(resource, base{above, resp.Header.Revision})
+			next.revision = resp.Header.Revision
+			s.bases.set(resource, next)
 			return nil
 		}
 		if known, err = s.learnBase(resource, first(resp.Responses[0])); err != nil {
@@ -51,6 +52,48 @@ func (s *Service) seed(ctx context.Context, resource string, above int64) error 
 		}
 	}
 	return nil
+}
+
+// Retire implements [driver.Retirer].
+func (s *Service) Retire(ctx context.Context, resource, successor string) (highest int64, err error) {
+	if s.isClosed() {
+		return 0, errClosed
+	}
+	if highest, err = s.retire(ctx, resource, successor); err != nil {
+		return 0, s.failed("retire", resource, err)
+	}
+	return highest, nil
+}
+
+func (s *Service) retire(ctx context.Context, resource, successor string) (int64, error) {
+	key, prefix := s.keys.base(resource), s.keys.queue(resource)
+	for {
+		known := s.bases.get(resource)
+		if known.retired != "" && known.retired != successor {
+			return 0, &driver.RetiredError{Successor: known.retired}
+		}
+		next := base{value: known.value, retired: successor}
+		resp, err := s.client.Txn(ctx).
+			If(clientv3.Compare(clientv3.CreateRevision(prefix), "=", 0).WithPrefix(),
+				clientv3.Compare(clientv3.ModRevision(key), "=", known.revision)).
+			Then(clientv3.OpPut(key, next.encode())).
+			Else(clientv3.OpGet(prefix, firstCreated()...), clientv3.OpGet(key)).
+			Commit()
+		if err != nil {
+			return 0, err
+		}
+		if resp.Succeeded {
+			next.revision = resp.Header.Revision
+			s.bases.set(resource, next)
+			return next.number(next.revision)
+		}
+		if _, err := s.learnBase(resource, first(resp.Responses[1])); err != nil {
+			return 0, err
+		}
+		if head := first(resp.Responses[0]); head != nil {
+			return 0, held(head)
+		}
+	}
 }
 
 // Inspect implements [driver.Inspector]. The number of a resource that nobody holds is that of the newest revision, which no
@@ -80,7 +123,7 @@ func (s *Service) inspect(ctx context.Context, resource string) (driver.State, e
 	head := first(resp.Responses[0])
 	if head == nil {
 		number, err := b.number(resp.Header.Revision)
-		return driver.State{Number: number}, err
+		return driver.State{Number: number, RetiredTo: b.retired}, err
 	}
 	state := driver.State{Held: true}
 	var own base

@@ -13,8 +13,8 @@ import (
 	"github.com/fencerow/fencerow/internal/clock"
 )
 
-// Service is a lock service in memory. It also implements [driver.Queuer], [driver.BatchRenewer], [driver.Seeder] and
-// [driver.Inspector].
+// Service is a lock service in memory. It also implements [driver.Queuer], [driver.BatchRenewer], [driver.Seeder],
+// [driver.Retirer] and [driver.Inspector].
 type Service struct {
 	source string
 	clock  clock.Clock
@@ -29,6 +29,7 @@ var (
 	_ driver.Queuer       = (*Service)(nil)
 	_ driver.BatchRenewer = (*Service)(nil)
 	_ driver.Seeder       = (*Service)(nil)
+	_ driver.Retirer      = (*Service)(nil)
 	_ driver.Inspector    = (*Service)(nil)
 )
 
@@ -40,6 +41,7 @@ type lock struct {
 	holder  string
 	expires time.Duration
 	queue   []*waiter
+	retired string // the successor's source, empty if it was not handed over
 }
 
 type waiter struct {
@@ -79,6 +81,9 @@ func (s *Service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	defer s.mu.Unlock()
 	l := s.lock(r.Resource)
 	s.handOver(l)
+	if l.retired != "" {
+		return driver.Grant{}, &driver.RetiredError{Successor: l.retired}
+	}
 	return s.grant(l, r)
 }
 
@@ -93,6 +98,10 @@ func (s *Service) AcquireQueued(ctx context.Context, r driver.Request) (driver.G
 	if s.current(l, driver.Grant{GrantID: r.GrantID}) { // the reply to an earlier request was lost
 		defer s.mu.Unlock()
 		return s.grant(l, r)
+	}
+	if l.retired != "" {
+		defer s.mu.Unlock()
+		return driver.Grant{}, &driver.RetiredError{Successor: l.retired}
 	}
 	l.queue = append(l.queue, w)
 	s.handOver(l)
@@ -191,6 +200,25 @@ func (s *Service) Seed(ctx context.Context, resource string, above int64) error 
 	return nil
 }
 
+// Retire implements [driver.Retirer].
+func (s *Service) Retire(ctx context.Context, resource, successor string) (highest int64, err error) {
+	if err := s.check(ctx, time.Second); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lock(resource)
+	s.handOver(l)
+	switch {
+	case s.held(l):
+		return 0, &driver.HeldError{Holder: l.holder, Number: l.number, Remaining: l.expires - s.clock.Now()}
+	case l.retired != "" && l.retired != successor:
+		return 0, &driver.RetiredError{Successor: l.retired}
+	}
+	l.retired = successor
+	return max(l.number, l.floor), nil
+}
+
 // Inspect implements [driver.Inspector].
 func (s *Service) Inspect(ctx context.Context, resource string) (driver.State, error) {
 	if err := s.check(ctx, time.Second); err != nil {
@@ -203,7 +231,7 @@ func (s *Service) Inspect(ctx context.Context, resource string) (driver.State, e
 		return driver.State{}, nil
 	}
 	if !s.held(l) {
-		return driver.State{Number: max(l.number, l.floor)}, nil
+		return driver.State{Number: max(l.number, l.floor), RetiredTo: l.retired}, nil
 	}
 	return driver.State{Number: l.number, Held: true, GrantID: l.grantID, Holder: l.holder, Remaining: l.expires - s.clock.Now()}, nil
 }

@@ -57,7 +57,7 @@ func (d Dialect) statement(name string) string {
 
 // statements are the texts of a dialect, read once.
 type statements struct {
-	identify, source, acquire, renew, release, seed, inspect string
+	identify, source, acquire, renew, release, seed, retire, inspect string
 }
 
 func (d Dialect) statements() statements {
@@ -68,6 +68,7 @@ func (d Dialect) statements() statements {
 		renew:    d.statement("renew"),
 		release:  d.statement("release"),
 		seed:     d.statement("seed"),
+		retire:   d.statement("retire"),
 		inspect:  d.statement("inspect"),
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/fencerow/fencerow/internal/sqlerr"
 )
 
-// Service is a lock service in a database table. It also implements [driver.BatchRenewer], [driver.Seeder] and
-// [driver.Inspector].
+// Service is a lock service in a database table. It also implements [driver.BatchRenewer], [driver.Seeder],
+// [driver.Retirer] and [driver.Inspector].
 type Service struct {
 	db      *sql.DB
 	dialect Dialect
@@ -26,6 +26,7 @@ var (
 	_ driver.LockService  = (*Service)(nil)
 	_ driver.BatchRenewer = (*Service)(nil)
 	_ driver.Seeder       = (*Service)(nil)
+	_ driver.Retirer      = (*Service)(nil)
 	_ driver.Inspector    = (*Service)(nil)
 )
 
@@ -86,17 +87,20 @@ func (s *Service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	case err == nil:
 		return g, nil
 	case errors.Is(err, sql.ErrNoRows):
-		return driver.Grant{}, s.held(ctx, r.Resource)
+		return driver.Grant{}, s.refusal(ctx, r.Resource)
 	}
 	return driver.Grant{}, failed("acquire", r.Resource, err)
 }
 
-// held says who holds the resource. That is a hint, so it need not be of the same moment as the refusal, and if it cannot be had
-// the refusal stands.
-func (s *Service) held(ctx context.Context, resource string) error {
+// refusal says who holds the resource, or where it was handed over to. Who holds it is a hint, so it need not be of the same
+// moment as the refusal, and if it cannot be had the refusal stands.
+func (s *Service) refusal(ctx context.Context, resource string) error {
 	state, err := s.Inspect(ctx, resource)
-	if err != nil {
+	switch {
+	case err != nil:
 		return &driver.HeldError{Holder: "unknown"}
+	case state.RetiredTo != "":
+		return &driver.RetiredError{Successor: state.RetiredTo}
 	}
 	return &driver.HeldError{Holder: state.Holder, Number: state.Number, Remaining: state.Remaining}
 }
@@ -191,13 +195,27 @@ func (s *Service) Seed(ctx context.Context, resource string, above int64) error 
 	return nil
 }
 
+// Retire implements [driver.Retirer].
+func (s *Service) Retire(ctx context.Context, resource, successor string) (highest int64, err error) {
+	err = retryBusy(ctx, func() error {
+		return s.db.QueryRowContext(ctx, s.stmt.retire, s.timed(resource, successor)...).Scan(&highest)
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, s.refusal(ctx, resource)
+	case err != nil:
+		return 0, failed("retire", resource, err)
+	}
+	return highest, nil
+}
+
 // Inspect implements [driver.Inspector].
 func (s *Service) Inspect(ctx context.Context, resource string) (driver.State, error) {
 	var state driver.State
 	var remaining int64
 	err := retryBusy(ctx, func() error {
 		return s.db.QueryRowContext(ctx, s.stmt.inspect, s.timed(resource)...).
-			Scan(&state.Number, &state.GrantID, &state.Holder, &remaining)
+			Scan(&state.Number, &state.GrantID, &state.Holder, &state.RetiredTo, &remaining)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -205,7 +223,7 @@ func (s *Service) Inspect(ctx context.Context, resource string) (driver.State, e
 	case err != nil:
 		return driver.State{}, failed("inspect", resource, err)
 	case remaining == 0:
-		return driver.State{Number: state.Number}, nil
+		return driver.State{Number: state.Number, RetiredTo: state.RetiredTo}, nil
 	}
 	state.Held, state.Remaining = true, time.Duration(remaining)
 	return state, nil

@@ -1,5 +1,5 @@
 -- $1 resource, $2 grant id, $3 holder, $4 TTL in ns
--- Returns the number, or no row if another grant's lease runs. A repeated request keeps its number. The clock is read after the
+-- Returns the number, or no row if another grant's lease runs or the resource is retired. A repeated request keeps its number. The clock is read after the
 -- row's lock was waited for: now() would be the start of the transaction, and excluded is computed before.
 INSERT INTO fencerow_lock AS l (resource, number, grant_id, holder, expires)
 VALUES ($1, 1, $2, $3, clock_timestamp() + $4::bigint / 1000 * interval '1 microsecond')
@@ -8,6 +8,6 @@ ON CONFLICT (resource) DO UPDATE
        grant_id = excluded.grant_id,
        holder   = excluded.holder,
        expires  = clock_timestamp() + $4::bigint / 1000 * interval '1 microsecond'
- WHERE l.grant_id = excluded.grant_id
-    OR l.expires <= clock_timestamp()
+ WHERE l.retired = ''
+   AND (l.grant_id = excluded.grant_id OR l.expires <= clock_timestamp())
 RETURNING number;

@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS fencerow_lock (
     floor    bigint      NOT NULL DEFAULT 0, -- seeded: later numbers are greater
     grant_id text        NOT NULL, -- of the latest grant
     holder   text        NOT NULL, -- for people
+    retired  text NOT NULL DEFAULT '', -- the source that the resource was handed over to
     expires  timestamptz NOT NULL  -- by the server's clock; 1970 means released
 );
 -- The identity of this sequence of numbers.

@@ -5,6 +5,7 @@ CREATE TABLE IF NOT EXISTS fencerow_lock (
     floor    INTEGER NOT NULL DEFAULT 0, -- seeded: later numbers are greater
     grant_id TEXT    NOT NULL, -- of the latest grant
     holder   TEXT    NOT NULL, -- for people
+    retired  TEXT NOT NULL DEFAULT '', -- the source that the resource was handed over to
     expires  INTEGER NOT NULL, -- nanoseconds of the host's clock; 0 means released
     epoch    TEXT    NOT NULL  -- the boot in which that clock counts
 ) STRICT;
