@@ -68,6 +68,7 @@ func numbersGrowAcrossFailover(p *lockProbe) {
 		}
 		_ = svc.Release(ctx, driver.Grant{Resource: free, GrantID: req.GrantID}) // or it ends with its TTL
 		cancel()
+		p.wait(5 * time.Millisecond)
 	}
 	svc = p.openSoon()
 	p.above(last, p.acquireSoon(svc, free))

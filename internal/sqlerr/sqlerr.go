@@ -31,6 +31,9 @@ func Of(err error) Kind {
 	if code, ok := sqliteCode(err); ok {
 		return ofSQLite(code)
 	}
+	if number, state, ok := mysqlCode(err); ok {
+		return ofMySQL(number, state)
+	}
 	var netErr net.Error
 	var opErr *net.OpError
 	switch {
@@ -42,7 +45,7 @@ func Of(err error) Kind {
 		return Unknown
 	case mentions(err, "database is locked", "SQLITE_BUSY", "database table is locked"):
 		return Conflict
-	case mentions(err, "unexpected EOF", "connection reset", "broken pipe", "conn closed", "bad connection"):
+	case mentions(err, "unexpected EOF", "connection reset", "broken pipe", "conn closed", "bad connection", "invalid connection"):
 		return Unknown
 	}
 	return Definite
@@ -55,6 +58,9 @@ func ReadOnly(err error) bool {
 	}
 	if code, ok := sqliteCode(err); ok {
 		return code&0xff == 8
+	}
+	if number, _, ok := mysqlCode(err); ok {
+		return mysqlReadOnly(number)
 	}
 	return mentions(err, "readonly database", "read-only")
 }

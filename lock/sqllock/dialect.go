@@ -18,6 +18,7 @@ var files embed.FS
 type Dialect struct {
 	name      string
 	guarantee driver.Guarantee
+	answers   answers
 	// check refuses a database that cannot keep the promises.
 	check func(context.Context, *sql.DB) error
 	// clock returns the arguments by which statements learn the time, after their own. It is nil where the server's own
@@ -29,6 +30,7 @@ type Dialect struct {
 var SQLite = Dialect{
 	name:      "sqlite",
 	guarantee: driver.SingleNode,
+	answers:   rows{},
 	check:     checkSQLite,
 	clock: func() []any {
 		now, epoch := clock.Host()
@@ -41,7 +43,17 @@ var SQLite = Dialect{
 var Postgres = Dialect{
 	name:      "postgres",
 	guarantee: driver.SingleNode,
+	answers:   rows{},
 	check:     checkPostgres,
+}
+
+// MySQL is the dialect for MariaDB 10.3 and later and for MySQL 8.0.19 and later, with any driver and whatever its clientFoundRows
+// setting. The server's clock measures the leases, and nothing is kept in the session.
+var MySQL = Dialect{
+	name:      "mysql",
+	guarantee: driver.SingleNode,
+	answers:   insertIDs{},
+	check:     checkMySQL,
 }
 
 // Schema returns the statements that create the tables, for a schema that is kept elsewhere.
@@ -57,7 +69,7 @@ func (d Dialect) statement(name string) string {
 
 // statements are the texts of a dialect, read once.
 type statements struct {
-	identify, source, acquire, renew, release, seed, retire, inspect string
+	identify, source, acquire, renew, renewed, release, seed, retire, inspect string
 }
 
 func (d Dialect) statements() statements {
@@ -66,6 +78,7 @@ func (d Dialect) statements() statements {
 		source:   d.statement("source"),
 		acquire:  d.statement("acquire"),
 		renew:    d.statement("renew"),
+		renewed:  d.statement("renewed"), // MySQL only
 		release:  d.statement("release"),
 		seed:     d.statement("seed"),
 		retire:   d.statement("retire"),

@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fencerow/fencerow/driver"
@@ -34,7 +34,7 @@ var (
 // issue a number twice or that other processes cannot share, and says why. The caller keeps and closes db.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect) (*Service, error) {
 	if dialect.name == "" {
-		return nil, errors.New("sqllock: no dialect was given, use sqllock.Postgres or sqllock.SQLite")
+		return nil, errors.New("sqllock: no dialect was given, use sqllock.Postgres, sqllock.MySQL or sqllock.SQLite")
 	}
 	s := &Service{db: db, dialect: dialect, stmt: dialect.statements()}
 	if err := dialect.check(ctx, db); err != nil {
@@ -51,7 +51,7 @@ func (s *Service) identify(ctx context.Context) error {
 	if s.db.QueryRowContext(ctx, s.stmt.source).Scan(&s.source) == nil {
 		return nil
 	}
-	_, createErr := s.db.ExecContext(ctx, s.dialect.Schema()) // may fail only because another process creates them too
+	createErr := s.create(ctx) // may fail only because another process creates them too
 	if _, err := s.db.ExecContext(ctx, s.stmt.identify, s.dialect.name+":"+rand.Text()); err != nil {
 		if createErr != nil {
 			err = fmt.Errorf("the tables are missing and cannot be created; create them with Dialect.Schema: %w", createErr)
@@ -59,6 +59,19 @@ func (s *Service) identify(ctx context.Context) error {
 		return err
 	}
 	return s.db.QueryRowContext(ctx, s.stmt.source).Scan(&s.source)
+}
+
+// create runs the statements of the schema one by one, because some drivers refuse several at once.
+func (s *Service) create(ctx context.Context) error {
+	for _, statement := range strings.SplitAfter(s.dialect.Schema(), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := s.db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Info implements [driver.LockService].
@@ -80,8 +93,9 @@ func (s *Service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	}
 	g := driver.Grant{Resource: r.Resource, GrantID: r.GrantID, TTL: r.TTL}
 	err := retryBusy(ctx, func() error {
-		args := s.timed(r.Resource, r.GrantID, r.Holder, int64(r.TTL))
-		return s.db.QueryRowContext(ctx, s.stmt.acquire, args...).Scan(&g.Number)
+		var err error
+		g.Number, err = s.dialect.answers.number(ctx, s.db, s.stmt.acquire, s.timed(r.Resource, r.GrantID, r.Holder, int64(r.TTL))...)
+		return err
 	})
 	switch {
 	case err == nil:
@@ -119,18 +133,10 @@ func (s *Service) RenewMany(ctx context.Context, grants []driver.Grant, ttl time
 	if err := checkTTL(ttl); err != nil {
 		return nil, err
 	}
-	pairs := make([][2]string, len(grants))
-	for i, g := range grants {
-		pairs[i] = [2]string{g.Resource, g.GrantID}
-	}
-	list, err := json.Marshal(pairs)
-	if err != nil {
-		return nil, err
-	}
-	renewed := make(map[string]bool, len(grants))
-	err = retryBusy(ctx, func() error {
-		clear(renewed)
-		return s.queryStrings(ctx, renewed, s.stmt.renew, s.timed(string(list), int64(ttl))...)
+	var renewed map[string]bool
+	err := retryBusy(ctx, func() (err error) {
+		renewed, err = s.dialect.answers.renew(ctx, s.db, s.stmt, grants, ttl, s.timed())
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqllock: renew %d grants: %w", len(grants), explain(err))
@@ -144,37 +150,20 @@ func (s *Service) RenewMany(ctx context.Context, grants []driver.Grant, ttl time
 	return errs, nil
 }
 
-func (s *Service) queryStrings(ctx context.Context, into map[string]bool, query string, args ...any) error {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		into[text] = true
-	}
-	return rows.Err()
-}
-
 // Release implements [driver.LockService]. It returns nil if this very grant was released before and nobody followed.
 func (s *Service) Release(ctx context.Context, g driver.Grant) error {
-	var changed int64
-	err := retryBusy(ctx, func() error {
-		result, err := s.db.ExecContext(ctx, s.stmt.release, s.timed(g.Resource, g.GrantID)...)
-		if err != nil {
-			return err
-		}
-		changed, err = result.RowsAffected()
+	if g.GrantID == "" { // nobody's: what was never granted has it
+		return driver.ErrNotCurrent
+	}
+	var found bool
+	err := retryBusy(ctx, func() (err error) {
+		found, err = s.dialect.answers.done(ctx, s.db, s.stmt.release, s.timed(g.Resource, g.GrantID)...)
 		return err
 	})
 	switch {
 	case err != nil:
 		return failed("release", g.Resource, err)
-	case changed == 0:
+	case !found:
 		return driver.ErrNotCurrent
 	}
 	return nil
@@ -197,8 +186,10 @@ func (s *Service) Seed(ctx context.Context, resource string, above int64) error 
 
 // Retire implements [driver.Retirer].
 func (s *Service) Retire(ctx context.Context, resource, successor string) (highest int64, err error) {
-	err = retryBusy(ctx, func() error {
-		return s.db.QueryRowContext(ctx, s.stmt.retire, s.timed(resource, successor)...).Scan(&highest)
+	var next int64
+	err = retryBusy(ctx, func() (err error) {
+		next, err = s.dialect.answers.number(ctx, s.db, s.stmt.retire, s.timed(resource, successor)...)
+		return err
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -206,7 +197,7 @@ func (s *Service) Retire(ctx context.Context, resource, successor string) (highe
 	case err != nil:
 		return 0, failed("retire", resource, err)
 	}
-	return highest, nil
+	return next - 1, nil
 }
 
 // Inspect implements [driver.Inspector].

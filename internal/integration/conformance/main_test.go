@@ -2,16 +2,26 @@
 package conformance
 
 import (
+	"context"
 	"database/sql"
 	"path/filepath"
 	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/fencerow/fencerow/internal/integration/servers"
 
 	_ "modernc.org/sqlite" // the driver of the SQLite tests
 )
 
-func TestMain(m *testing.M) { servers.Main(m) }
+func TestMain(m *testing.M) {
+	goredis.SetLogger(silent{}) // it reports each connection that a test breaks
+	servers.Main(m)
+}
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 func newFile(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }
 

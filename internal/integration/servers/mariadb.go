@@ -86,7 +86,7 @@ func (s *MariaDBServer) program(path string, who account) program {
 		args: []string{"--no-defaults", "--datadir=" + s.data(), "--socket=" + filepath.Join(s.dir.path, "s.sock"),
 			"--pid-file=" + filepath.Join(s.dir.path, "pid"), "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.port),
 			"--skip-name-resolve", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M",
-			"--innodb-flush-log-at-trx-commit=2", "--max-connections=300"},
+			"--max-connections=300"},
 		as:    who,
 		dir:   s.dir.path,
 		stop:  syscall.SIGTERM,

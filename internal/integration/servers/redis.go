@@ -93,16 +93,36 @@ func (s *RedisServer) Command(ctx context.Context, args ...string) (string, erro
 func (s *RedisServer) WaitRole(ctx context.Context, role string) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
+	for !s.hasRole(ctx, role) {
+		select {
+		case <-ctx.Done():
+			text, err := s.Info(context.WithoutCancel(ctx), "replication")
+			return fmt.Errorf("the server at %s has not become a %s: %w\n%s", s.Endpoint, role, errors.Join(ctx.Err(), err), text)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+func (s *RedisServer) hasRole(ctx context.Context, role string) bool {
+	text, err := s.Info(ctx, "replication")
+	return err == nil && strings.Contains(text, "role:"+role+"\r\n") &&
+		(role == "master" || strings.Contains(text, "master_link_status:up\r\n"))
+}
+
+// WaitPair waits until one of two servers is a master and the other its replica that has caught up. On a busy machine Sentinel may
+// move the role more than once.
+func WaitPair(ctx context.Context, a, b *RedisServer) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
 	for {
-		text, err := s.Info(ctx, "replication")
-		if err == nil && strings.Contains(text, "role:"+role+"\r\n") &&
-			(role == "master" || strings.Contains(text, "master_link_status:up\r\n")) {
+		if a.hasRole(ctx, "master") && b.hasRole(ctx, "slave") || b.hasRole(ctx, "master") && a.hasRole(ctx, "slave") {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the server at %s has not become a %s: %w\n%s", s.Endpoint, role, errors.Join(ctx.Err(), err), text)
-		case <-time.After(20 * time.Millisecond):
+			return fmt.Errorf("neither of %s and %s has become the replica of the other: %w", a.Endpoint, b.Endpoint, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
@@ -144,7 +164,7 @@ func StartRedisSentinels(ctx context.Context, master *RedisServer) (*RedisSentin
 		node, err := startOnFreePort(ctx, func(port int) program {
 			folder := filepath.Join(dir.path, strconv.Itoa(port))
 			config := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s 127.0.0.1 %s 2\n"+
-				"sentinel down-after-milliseconds %s 500\nsentinel failover-timeout %s 3000\n",
+				"sentinel down-after-milliseconds %s 1500\nsentinel failover-timeout %s 3000\n",
 				port, folder, SentinelMaster, masterPort, SentinelMaster, SentinelMaster)
 			_ = os.Mkdir(folder, 0o755) // a failure shows at the start
 			_ = os.WriteFile(filepath.Join(folder, "sentinel.conf"), []byte(config), 0o644)
@@ -192,47 +212,64 @@ func (s *RedisSentinels) waitAcquainted(ctx context.Context) error {
 // Stop stops the sentinels and removes their data.
 func (s *RedisSentinels) Stop() error { return errors.Join(stopAll(s.nodes), s.dir.remove()) }
 
+// RedisCluster is a private cluster of masters.
+type RedisCluster struct{ Masters []*RedisServer }
+
 // StartRedisCluster starts a cluster of three masters and waits until all slots are served.
-func StartRedisCluster(ctx context.Context) (servers []*RedisServer, stop func() error, err error) {
-	stop = func() error {
-		var errs []error
-		for _, s := range servers {
-			errs = append(errs, s.Stop())
-		}
-		return errors.Join(errs...)
+func StartRedisCluster(ctx context.Context) (*RedisCluster, error) {
+	c := &RedisCluster{}
+	if err := c.start(ctx); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+func (c *RedisCluster) start(ctx context.Context) error {
+	cli, err := findProgram("redis-cli", "Redis")
+	if err != nil {
+		return err
 	}
 	for range 3 {
 		bus, err := freePorts(1)
 		if err != nil {
-			return nil, nil, errors.Join(err, stop())
+			return err
 		}
 		s, err := StartRedis(ctx, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus[0]),
-			"--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "2000")
+			"--cluster-config-file", "nodes.conf", "--cluster-node-timeout", "5000")
 		if err != nil {
-			return nil, nil, errors.Join(err, stop())
+			return err
 		}
-		servers = append(servers, s)
+		c.Masters = append(c.Masters, s)
 	}
-	cli, err := findProgram("redis-cli", "Redis")
-	if err == nil {
-		args := []string{"--cluster", "create"}
-		for _, s := range servers {
-			args = append(args, s.Endpoint)
-		}
-		var out []byte
-		if out, err = exec.CommandContext(ctx, cli, append(args, "--cluster-replicas", "0", "--cluster-yes")...).CombinedOutput(); err != nil {
-			err = fmt.Errorf("redis-cli --cluster create: %w\n%s", err, out)
-		}
-	}
-	for _, s := range servers {
-		if err == nil {
-			err = s.waitClusterOK(ctx, cli)
-		}
-	}
+	args := append([]string{"--cluster", "create"}, c.Endpoints()...)
+	out, err := exec.CommandContext(ctx, cli, append(args, "--cluster-replicas", "0", "--cluster-yes")...).CombinedOutput()
 	if err != nil {
-		return nil, nil, errors.Join(err, stop())
+		return fmt.Errorf("redis-cli --cluster create: %w\n%s", err, out)
 	}
-	return servers, stop, nil
+	for _, s := range c.Masters {
+		if err := s.waitClusterOK(ctx, cli); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Endpoints returns those of all masters.
+func (c *RedisCluster) Endpoints() []string {
+	var all []string
+	for _, s := range c.Masters {
+		all = append(all, s.Endpoint)
+	}
+	return all
+}
+
+// Stop stops the servers and removes their data.
+func (c *RedisCluster) Stop() error {
+	var errs []error
+	for _, s := range c.Masters {
+		errs = append(errs, s.Stop())
+	}
+	return errors.Join(errs...)
 }
 
 func (s *RedisServer) waitClusterOK(ctx context.Context, cli string) error {

@@ -142,7 +142,7 @@ func Unavailable(tb testing.TB, err error) {
 }
 
 // Start starts a server of the test's own, which is stopped when the test ends.
-func Start[S Server](tb testing.TB, start func(context.Context) (S, error)) S {
+func Start[S interface{ Stop() error }](tb testing.TB, start func(context.Context) (S, error)) S {
 	tb.Helper()
 	s, err := start(context.Background())
 	if err != nil {

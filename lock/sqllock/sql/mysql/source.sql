@@ -1,0 +1,1 @@
+SELECT source FROM fencerow_source WHERE id = 1;
