@@ -114,6 +114,9 @@ func (n *Node) Freeze() error { return n.proc.cmd.Process.Signal(syscall.SIGSTOP
 // Thaw lets a frozen process go on.
 func (n *Node) Thaw() error { return n.proc.cmd.Process.Signal(syscall.SIGCONT) }
 
+// Log returns what the process has said.
+func (n *Node) Log() ([]byte, error) { return os.ReadFile(n.logFile()) }
+
 func (n *Node) logFile() string { return filepath.Join(n.dir, "log") }
 
 // tries bounds how often a server is started on another port because somebody else took the free one before it.
