@@ -30,8 +30,8 @@ func mysqlCode(err error) (number int, state string, ok bool) {
 func ofMySQL(number int, state string) Kind {
 	switch number {
 	case 1205, // lock wait time-out: the statement was undone
-		1213,  // deadlock
-		3572:  // NOWAIT
+		1213, // deadlock
+		3572: // NOWAIT
 		return Conflict
 	case 1927: // MariaDB: the connection was killed
 		return Unknown
@@ -40,8 +40,4 @@ func ofMySQL(number int, state string) Kind {
 		return ofState(state)
 	}
 	return Definite
-}
-
-func mysqlReadOnly(number int) bool {
-	return number == 1290 || number == 1792 || number == 1836 // --read-only, a read-only transaction, read-only mode
 }

@@ -52,18 +52,7 @@ func Of(err error) Kind {
 }
 
 // ReadOnly reports whether err says that the database, or this connection to it, accepts no writes.
-func ReadOnly(err error) bool {
-	if state, ok := sqlState(err); ok {
-		return state == "25006"
-	}
-	if code, ok := sqliteCode(err); ok {
-		return code&0xff == 8
-	}
-	if number, _, ok := mysqlCode(err); ok {
-		return mysqlReadOnly(number)
-	}
-	return mentions(err, "readonly database", "read-only")
-}
+func ReadOnly(err error) bool { return ReasonOf(err) == NotWritable }
 
 // sqlState finds the SQLSTATE that pgx and lib/pq attach to their errors.
 func sqlState(err error) (string, bool) {

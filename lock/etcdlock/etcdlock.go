@@ -80,16 +80,16 @@ func Open(ctx context.Context, client *clientv3.Client, opts *Options) (*Service
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.open(ctx); err != nil {
-		return nil, fmt.Errorf("etcdlock: open: %w", s.explain(err))
+		return nil, fmt.Errorf("etcdlock: open: %w", s.diagnose(err))
 	}
 	return s, nil
 }
 
 func (s *Service) open(ctx context.Context) error {
-	if err := s.checkVersion(ctx); err != nil {
+	if err := s.identify(ctx); err != nil {
 		return err
 	}
-	if err := s.identify(ctx); err != nil {
+	if err := s.checkVersion(ctx); err != nil {
 		return err
 	}
 	return s.askMinTTL(ctx)

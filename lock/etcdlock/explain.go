@@ -39,7 +39,7 @@ func (s *Service) failed(what, resource string, err error) error {
 // explain adds the remedy to errors whose own text has none. It names the endpoints, which may not contain secrets.
 func (s *Service) explain(err error) error {
 	endpoints := strings.Join(s.client.Endpoints(), ", ")
-	switch text := err.Error(); {
+	switch {
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
 		return fmt.Errorf("the user needs a role with readwrite permission on the prefix %q: %w", s.keys.namespace+"/", err)
 	case errors.Is(err, rpctypes.ErrUserEmpty):
@@ -48,12 +48,6 @@ func (s *Service) explain(err error) error {
 		return fmt.Errorf("etcd does not accept the client's user and password: %w", err)
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return fmt.Errorf("etcd has used up its space quota: compact and defragment it, then disarm the alarm: %w", err)
-	case strings.Contains(text, "tls: first record does not look like a TLS handshake"):
-		return fmt.Errorf("etcd at %s speaks plain text and the client TLS: use http:// endpoints or leave the client's TLS out: %w", endpoints, err)
-	case strings.Contains(text, "error reading server preface"):
-		return fmt.Errorf("what listens at %s is not etcd, or demands TLS: use https:// endpoints and the client's TLS: %w", endpoints, err)
-	case strings.Contains(text, "x509:"), strings.Contains(text, "tls:"):
-		return fmt.Errorf("the certificates of the client and of etcd at %s do not fit: %w", endpoints, err)
 	case status.Code(err) == codes.Unavailable:
 		return fmt.Errorf("no etcd answers at %s, or it has no leader: check the endpoints and the cluster's health: %w", endpoints, err)
 	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:

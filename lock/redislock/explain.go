@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -57,6 +58,8 @@ func explain(err error) error {
 		return fmt.Errorf("Redis speaks plain text and the client TLS: leave the client's TLS out, or use Redis's tls-port: %w", err)
 	case strings.Contains(text, "x509:"), strings.Contains(text, "tls:"):
 		return fmt.Errorf("the certificates of the client and of Redis do not fit: %w", err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("what listens there closes the connection: check the address, and whether it demands TLS: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer in time from Redis: check the address, and whether it demands TLS: %w", err)
 	case errors.As(err, &network):

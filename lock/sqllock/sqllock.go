@@ -38,7 +38,7 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect) (*Service, error) {
 	}
 	s := &Service{db: db, dialect: dialect, stmt: dialect.statements()}
 	if err := dialect.check(ctx, db); err != nil {
-		return nil, fmt.Errorf("sqllock: open %s: %w", dialect.name, err)
+		return nil, fmt.Errorf("sqllock: open %s: %w", dialect.name, explain(err))
 	}
 	if err := retryBusy(ctx, func() error { return s.identify(ctx) }); err != nil {
 		return nil, fmt.Errorf("sqllock: open %s: %w", dialect.name, explain(err))
@@ -261,12 +261,4 @@ func retryBusy(ctx context.Context, fn func() error) error {
 
 func failed(what, resource string, err error) error {
 	return fmt.Errorf("sqllock: %s %s: %w", what, resource, explain(err))
-}
-
-// explain adds the remedy to errors whose own text has none.
-func explain(err error) error {
-	if sqlerr.ReadOnly(err) {
-		return fmt.Errorf("the database accepts no writes; locks need a writable one: %w", err)
-	}
-	return err
 }

@@ -5,6 +5,7 @@ package locks
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"testing"
 	"time"
 
@@ -163,6 +164,23 @@ func release(t *testing.T, lease *fencerow.Lease) {
 	if err := lease.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+var errNotYet = errors.New("not yet")
+
+// openQueued opens etcdlock as it is, with its queue.
+func openQueued(t *testing.T, address, namespace string) *etcdlock.Service {
+	t.Helper()
+	client, err := newEtcdClient(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, err := etcdlock.Open(t.Context(), client, &etcdlock.Options{Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return svc
 }
 
 // eventually repeats what must come true.
