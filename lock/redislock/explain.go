@@ -55,7 +55,7 @@ func explain(err error) error {
 	var network net.Error
 	switch text := err.Error(); {
 	case strings.Contains(text, "first record does not look like a TLS handshake"):
-		return fmt.Errorf("Redis speaks plain text and the client TLS: leave the client's TLS out, or use Redis's tls-port: %w", err)
+		return fmt.Errorf("the server speaks plain text and the client TLS: leave the client's TLS out, or use Redis's tls-port: %w", err)
 	case strings.Contains(text, "x509:"), strings.Contains(text, "tls:"):
 		return fmt.Errorf("the certificates of the client and of Redis do not fit: %w", err)
 	case errors.Is(err, io.EOF):
@@ -63,7 +63,7 @@ func explain(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer in time from Redis: check the address, and whether it demands TLS: %w", err)
 	case errors.As(err, &network):
-		return fmt.Errorf("Redis does not answer: check the address, and whether it demands TLS: %w", err)
+		return fmt.Errorf("no Redis answers: check the address, and whether it demands TLS: %w", err)
 	}
 	return err
 }
