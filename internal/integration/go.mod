@@ -5,6 +5,8 @@ go 1.26.0
 require (
 	github.com/fencerow/fencerow v0.1.0
 	github.com/fencerow/fencerow/lock/etcdlock v0.1.0
+	github.com/fencerow/fencerow/lock/zklock v0.1.0
+	github.com/go-zookeeper/zk v1.0.4
 	github.com/jackc/pgx/v5 v5.13.0
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3

@@ -36,14 +36,20 @@ func openSQLite(b *testing.B) *sql.DB {
 // beside runs two variants in turn and reports the medians and the median of their ratios.
 func beside(b *testing.B, plain, fenced func() error) {
 	b.Helper()
+	compare(b, "plain", plain, "fenced", fenced)
+}
+
+// compare is beside with names of its own.
+func compare(b *testing.B, plainName string, plain func() error, fencedName string, fenced func() error) {
+	b.Helper()
 	var plains, fenceds []time.Duration
 	var ratios []float64
 	timed := func(fn func() error) time.Duration {
-		start := time.Now()
+		begin = time.Now()
 		if err := fn(); err != nil {
 			b.Fatal(err)
 		}
-		return time.Since(start)
+		return time.Since(begin)
 	}
 	for b.Loop() {
 		p, f := timed(plain), timed(fenced)
@@ -54,8 +60,8 @@ func beside(b *testing.B, plain, fenced func() error) {
 	slices.Sort(fenceds)
 	slices.Sort(ratios)
 	middle := len(ratios) / 2
-	b.ReportMetric(float64(plains[middle].Microseconds()), "plain-µs")
-	b.ReportMetric(float64(fenceds[middle].Microseconds()), "fenced-µs")
+	b.ReportMetric(float64(plains[middle].Microseconds()), plainName+"-µs")
+	b.ReportMetric(float64(fenceds[middle].Microseconds()), fencedName+"-µs")
 	b.ReportMetric(ratios[middle], "ratio")
 	b.ReportMetric(0, "ns/op")
 }
