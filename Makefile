@@ -7,8 +7,10 @@ SHELL := bash
 
 GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-PACKAGES := $(shell awk '!/^\#/ && NF { print ($$1 == "." ? "./..." : "./" $$1 "/...") }' modules.txt)
+PACKAGES := $(shell awk '/^[.a-z]/ { print ($$1 == "." ? "./..." : "./" $$1 "/...") }' modules.txt)
 COMMANDS := ./internal/integration/cmd
+# Most of the tests against servers wait for leases to end, so more of them than there are processors run side by side.
+ATONCE := -parallel 6 -timeout 30m
 # More flags for go test, such as TESTFLAGS='-run Gate -count=5'.
 TESTFLAGS ?=
 
@@ -22,7 +24,7 @@ setup: ## install what the tests need
 
 .PHONY: test
 test: setup lint tidy-check ## everything that must pass before a change lands
-	$(GO) run $(COMMANDS)/withservers -- $(GO) test -race -json $(TESTFLAGS) $(PACKAGES) | $(GO) run $(COMMANDS)/testsummary
+	$(GO) run $(COMMANDS)/withservers -- $(GO) test -race -json $(ATONCE) $(TESTFLAGS) $(PACKAGES) | $(GO) run $(COMMANDS)/testsummary
 
 .PHONY: quick
 quick: ## vet and test the root module alone: no server, no download

@@ -61,17 +61,19 @@ func (s *Service) identify(ctx context.Context) error {
 	return s.db.QueryRowContext(ctx, s.stmt.source).Scan(&s.source)
 }
 
-// create runs the statements of the schema one by one, because some drivers refuse several at once.
+// create runs the statements of the schema one by one, because some drivers refuse several at once. One that fails does not keep
+// the others from being run: another process may have been quicker with it.
 func (s *Service) create(ctx context.Context) error {
+	var errs []error
 	for _, statement := range strings.SplitAfter(s.dialect.Schema(), ";\n") {
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
 		if _, err := s.db.ExecContext(ctx, statement); err != nil {
-			return err
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Info implements [driver.LockService].
