@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -214,6 +215,30 @@ func TestAbandonedFolders(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// Servers start side by side: none takes the folder of another for abandoned.
+func TestFoldersThatAreMadeSideBySide(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				d, err := newWorkDir("test", account{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(d.path); err != nil {
+					t.Error(err)
+				}
+				if err := d.remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestStartHonoursItsContext(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -22,7 +23,8 @@ const (
 // newWorkDir makes the folder of a server that runs as who; the zero account is the current user.
 func newWorkDir(server string, who account) (*workDir, error) {
 	removeAbandoned()
-	path, err := os.MkdirTemp("", workDirPrefix+server+"-")
+	// Under this name nobody takes it for abandoned before it is locked.
+	path, err := os.MkdirTemp("", "new-"+workDirPrefix+server+"-")
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +36,12 @@ func newWorkDir(server string, who account) (*workDir, error) {
 	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err == nil {
+		locked := filepath.Join(filepath.Dir(path), strings.TrimPrefix(filepath.Base(path), "new-"))
+		if err = os.Rename(path, locked); err == nil {
+			path = locked
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))
