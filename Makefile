@@ -10,7 +10,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PACKAGES := $(shell awk '/^[.a-z]/ { print ($$1 == "." ? "./..." : "./" $$1 "/...") }' modules.txt)
 COMMANDS := ./internal/integration/cmd
 # Most of the tests against servers wait for leases to end, so more of them than there are processors run side by side.
-ATONCE := -parallel 6 -timeout 30m
+ATONCE := -parallel 4 -timeout 30m
 # More flags for go test, such as TESTFLAGS='-run Gate -count=5'.
 TESTFLAGS ?=
 

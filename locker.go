@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencerow/fencerow/driver"
 	"github.com/fencerow/fencerow/internal/clock"
+	"github.com/fencerow/fencerow/internal/turns"
 )
 
 // Locker takes leases from one lock service and renews them. It is safe for concurrent use.
@@ -26,6 +27,8 @@ type Locker struct {
 	// background is the context of the Locker's own work and ends with it.
 	background context.Context
 	stop       context.CancelFunc
+
+	waiting turns.Turns // by resource, where the lock service keeps no queue
 
 	mu       sync.Mutex
 	machine  machine
@@ -170,6 +173,9 @@ func (lk *Locker) acquire(ctx context.Context, resource Resource, ask asking) (*
 		if !errors.As(err, &held) {
 			// The service may have granted it all the same, and the reply was lost.
 			lk.abandon(ctx, driver.Grant{Resource: req.Resource, GrantID: req.GrantID})
+			if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) { // it says only that ctx has ended
+				err = fmt.Errorf("%w: %w", cause, err)
+			}
 			return nil, fmt.Errorf("fencerow: acquire %s from %s: %w", resource, lk.info.Source, err)
 		}
 		return nil, fmt.Errorf("%w: %s: %w", ErrHeld, resource, err)

@@ -23,27 +23,43 @@ func (lk *Locker) askOnce(ctx context.Context, req driver.Request) (driver.Grant
 	return grant, sent, err
 }
 
+// askUntilGranted waits in the service's queue, or asks again and again. The waiters of one Locker for one resource take turns at
+// that, so that what the service is asked does not grow with their number.
 func (lk *Locker) askUntilGranted(ctx context.Context, req driver.Request) (driver.Grant, time.Duration, error) {
-	var held *driver.HeldError // of the latest attempt that was answered
+	grant, sent, err := lk.askOnce(ctx, req)
+	var held *driver.HeldError
+	if !errors.As(err, &held) {
+		return grant, sent, err
+	}
+	if queue, ok := lk.svc.(driver.Queuer); ok {
+		return lk.askQueued(ctx, queue, req, held)
+	}
+	end, err := lk.waiting.Take(ctx, req.Resource)
+	if err != nil {
+		return grant, sent, gaveUp(ctx, held)
+	}
+	defer end()
+	return lk.askRepeatedly(ctx, req, held)
+}
+
+// askRepeatedly asks until the resource is granted. It was held when it was asked for before.
+func (lk *Locker) askRepeatedly(ctx context.Context, req driver.Request, held *driver.HeldError) (driver.Grant, time.Duration, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		lk.pause(ctx, req.Resource, pause, held.Remaining)
+		if ctx.Err() != nil {
+			return driver.Grant{}, 0, gaveUp(ctx, held)
+		}
 		grant, sent, err := lk.askOnce(ctx, req)
 		switch {
 		case err == nil:
 			return grant, sent, nil
 		case errors.As(err, &held):
-		case held != nil && ctx.Err() != nil:
+		case ctx.Err() != nil:
 			// It ended during the request, which may have been granted in the same moment.
 			lk.abandon(ctx, driver.Grant{Resource: req.Resource, GrantID: req.GrantID})
 			return grant, sent, gaveUp(ctx, held)
 		default:
 			return grant, sent, err
-		}
-		if queue, ok := lk.svc.(driver.Queuer); ok {
-			return lk.askQueued(ctx, queue, req, held)
-		}
-		lk.pause(ctx, req.Resource, pause, held.Remaining)
-		if ctx.Err() != nil {
-			return grant, sent, gaveUp(ctx, held)
 		}
 	}
 }

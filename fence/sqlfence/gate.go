@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/fencerow/fencerow"
+	"github.com/fencerow/fencerow/internal/turns"
 )
 
 // Gate fences transactions: each resource has a row in the table fencerow_gate that a fenced transaction passes first. It is
@@ -16,7 +17,7 @@ type Gate struct {
 	dialect Dialect
 	stmt    gateStatements
 	opts    Options
-	claims  turns // by grant
+	claims  turns.Turns // by grant
 }
 
 type gateStatements struct{ look, claim, admit, state, share string }
@@ -73,7 +74,7 @@ func (g *Gate) Claim(ctx context.Context, stamp fencerow.Stamp, resource fencero
 func (g *Gate) claim(ctx context.Context, stamp fencerow.Stamp) error {
 	what := "claim " + stamp.Token().String()
 	token := stamp.Token()
-	end, err := g.claims.take(ctx, token.GrantID())
+	end, err := g.claims.Take(ctx, token.GrantID())
 	if err != nil {
 		return fmt.Errorf("sqlfence: %s: %w", what, err)
 	}

@@ -18,6 +18,15 @@
 // back as well: raise the counters above the resources' marks with Seed afterwards. A stepped clock of the server ends leases early or
 // late; the fence does not depend on it.
 //
+// Where all processes open the service with [OpenListening] and a connection for it, releases wake waiters, and polling is only the
+// floor beneath that.
+//
+// # MySQL and MariaDB
+//
+// The server's clock measures the leases, as of the start of a statement, and each operation is one statement. A server whose commits
+// could be lost in a crash is refused: innodb_flush_log_at_trx_commit other than 1, or a binary log with sync_binlog other than 1. A
+// replica that is promoted, and a restore, take numbers back. Names are compared byte for byte, whatever the collation.
+//
 // # SQLite
 //
 // One host only: SQLite's locks and the clock that measures the leases are those of one kernel. A file on a network file
@@ -26,7 +35,7 @@
 // the wall clock changes nothing, a suspended machine goes on counting, and a reboot ends every lease, as it has ended every
 // process. On other systems the wall clock measures them, and setting it ends leases early or late.
 //
-// Waiting is polling. Processes that wait for the same resource are not served in order.
+// Waiting is polling, as on MySQL. Processes that wait for the same resource are not served in order.
 //
 // Restoring or copying the file takes its numbers back; the source in it stays the same, so that nobody notices. Raise the
 // counters above the resources' marks with Seed after a restore.

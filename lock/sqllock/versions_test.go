@@ -18,3 +18,32 @@ func TestServersThatAreTooOld(t *testing.T) {
 		}
 	}
 }
+
+func TestMySQLSettings(t *testing.T) {
+	good := mysqlSettings{version: "8.0.36", flush: 1, binlog: 1, sync: 1, autocommit: 1}
+	if err := good.check(); err != nil {
+		t.Errorf("%+v: %v", good, err)
+	}
+	for _, change := range []func(*mysqlSettings){
+		func(m *mysqlSettings) { m.version, m.flush = "11.4.2-MariaDB", 3 },
+		func(m *mysqlSettings) { m.binlog, m.sync = 0, 0 },
+	} {
+		m := good
+		if change(&m); m.check() != nil {
+			t.Errorf("%+v: %v", m, m.check())
+		}
+	}
+	for _, change := range []func(*mysqlSettings){
+		func(m *mysqlSettings) { m.version = "5.7.44" },
+		func(m *mysqlSettings) { m.flush = 0 },
+		func(m *mysqlSettings) { m.flush = 2 },
+		func(m *mysqlSettings) { m.flush = 3 },
+		func(m *mysqlSettings) { m.sync = 0 },
+		func(m *mysqlSettings) { m.autocommit = 0 },
+	} {
+		m := good
+		if change(&m); m.check() == nil {
+			t.Errorf("%+v is accepted", m)
+		}
+	}
+}

@@ -22,10 +22,29 @@ func (s *Service) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 		return driver.Grant{}, err
 	}
 	g, err := s.acquire(ctx, r)
+	for limit := time.Now().Add(s.timeout); err != nil && brokenConnection(err) && time.Now().Before(limit); {
+		// The client library connects anew, in the same session if it is quick enough. What the request has done is found by its
+		// grant id.
+		if err := sleep(ctx, pauseAfterError); err != nil {
+			return driver.Grant{}, s.failed("acquire", r.Resource, err)
+		}
+		g, err = s.acquire(ctx, r)
+	}
 	if err != nil {
 		return driver.Grant{}, s.failed("acquire", r.Resource, err)
 	}
 	return g, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // attempts bounds how often an acquire looks again because the resource has changed meanwhile.

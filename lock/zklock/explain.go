@@ -24,6 +24,11 @@ func definite(err error) bool {
 	return errors.As(err, &held) || errors.As(err, &retired)
 }
 
+// brokenConnection reports whether an error is that of a connection, whose session may live.
+func brokenConnection(err error) bool {
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer)
+}
+
 // failed names the operation and the resource. Answers of the contract are left as they are.
 func (s *Service) failed(what, resource string, err error) error {
 	var held *driver.HeldError

@@ -23,7 +23,8 @@ func TestSQLiteLocksConform(t *testing.T) {
 		Open: func(ctx context.Context) (driver.LockService, error) {
 			return openHandle(ctx, sqllock.SQLite, "sqlite", sqliteDSN(file))
 		},
-		TTL: 300 * time.Millisecond,
+		TTL:      300 * time.Millisecond,
+		Patience: 10 * time.Second, // one writer at a time, and each waits for the disk
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // zkSession is the session timeout of the kit's handles, and their TTL twice that.
-const zkSession = 1500 * time.Millisecond
+const zkSession = 2500 * time.Millisecond
 
 func TestZooKeeperLocksConform(t *testing.T) {
 	t.Parallel()

@@ -387,6 +387,7 @@ func TestMariaDBBadInput(t *testing.T) {
 	refused(t, "no permission", tryDB(t, "mysql", dsn("weak", address, "locks"), sqllock.MySQL), "sqllock: open mysql", "grant it")
 	refused(t, "no such database", tryDB(t, "mysql", "root@tcp("+address+")/nowhere", sqllock.MySQL), "sqllock: open mysql", "no such database")
 	refused(t, "TLS to a plain server", tryDB(t, "mysql", dsn("strong", address, "locks?tls=true"), sqllock.MySQL), "sqllock: open mysql", "TLS")
+	refused(t, "no commits", tryDB(t, "mysql", dsn("strong", address, "locks?autocommit=0"), sqllock.MySQL), "sqllock: open mysql", "autocommit")
 	svc := open(t, "mariadb", dsn("strong", address, "locks"), "")
 	execAll(t, db, "SET GLOBAL read_only = 1")
 	_, err := svc.Acquire(t.Context(), request("g"))

@@ -69,7 +69,8 @@ func (s *MariaDBServer) Stop() error { return errors.Join(s.Node.Stop(), s.dir.r
 func (s *MariaDBServer) data() string { return filepath.Join(s.dir.path, "data") }
 
 func (s *MariaDBServer) install(ctx context.Context, program string, who account) error {
-	cmd := exec.CommandContext(ctx, program, "--no-defaults", "--datadir="+s.data(),
+	// In a tmpdir that servers share, each removes at its start what another one has there.
+	cmd := exec.CommandContext(ctx, program, "--no-defaults", "--datadir="+s.data(), "--tmpdir="+s.dir.path,
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=8M")
 	cmd.Dir = s.dir.path
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who.credential}
@@ -83,7 +84,7 @@ func (s *MariaDBServer) program(path string, who account) program {
 	return program{
 		name: "MariaDB",
 		path: path,
-		args: []string{"--no-defaults", "--datadir=" + s.data(), "--socket=" + filepath.Join(s.dir.path, "s.sock"),
+		args: []string{"--no-defaults", "--datadir=" + s.data(), "--tmpdir=" + s.dir.path, "--socket=" + filepath.Join(s.dir.path, "s.sock"),
 			"--pid-file=" + filepath.Join(s.dir.path, "pid"), "--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.port),
 			"--skip-name-resolve", "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M",
 			"--max-connections=300"},

@@ -137,7 +137,7 @@ func (w *Wire) serve(client net.Conn) error {
 	c := &conn{client: client, server: server}
 	w.mu.Lock()
 	w.conns[c] = struct{}{}
-	closed = w.closed
+	closed = w.closed || w.mode == refuse // cut while it was made
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()

@@ -1,12 +1,13 @@
-package sqlfence
+// Package turns lets goroutines in one after the other, by name.
+package turns
 
 import (
 	"context"
 	"sync"
 )
 
-// turns lets the callers that share a name in one after the other. The zero value is ready.
-type turns struct {
+// Turns lets the callers that share a name in one after the other, the longest waiting first. The zero value is ready.
+type Turns struct {
 	mu    sync.Mutex
 	names map[string]*turn
 }
@@ -16,8 +17,8 @@ type turn struct {
 	callers int
 }
 
-// take waits for the caller's turn and returns how to end it.
-func (t *turns) take(ctx context.Context, name string) (end func(), err error) {
+// Take waits for the caller's turn and returns how to end it.
+func (t *Turns) Take(ctx context.Context, name string) (end func(), err error) {
 	t.mu.Lock()
 	own, ok := t.names[name]
 	if !ok {

@@ -1,4 +1,4 @@
-package sqlfence
+package turns
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 )
 
 func TestTurns(t *testing.T) {
-	var all turns
+	var all Turns
 	var wg sync.WaitGroup
 	inside := map[string]int{"a": 0, "b": 0}
 	var mu sync.Mutex
 	for range 50 {
 		for _, name := range []string{"a", "b"} {
 			wg.Go(func() {
-				end, err := all.take(context.Background(), name)
+				end, err := all.Take(context.Background(), name)
 				if err != nil {
 					t.Error(err)
 					return
@@ -40,14 +40,14 @@ func TestTurns(t *testing.T) {
 }
 
 func TestTurnThatIsNotWaitedFor(t *testing.T) {
-	var all turns
-	end, err := all.take(t.Context(), "a")
+	var all Turns
+	end, err := all.Take(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := all.take(ctx, "a"); !errors.Is(err, context.Canceled) {
+	if _, err := all.Take(ctx, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("take = %v", err)
 	}
 	end()
