@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/fencerow/fencerow"
 	"github.com/fencerow/fencerow/driver"
 	"github.com/fencerow/fencerow/fence/sqlfence"
@@ -173,7 +175,7 @@ func (p redisPair) counter(t *testing.T, s *servers.RedisServer, namespace strin
 // The counter of a promoted replica is behind, which is seen. Before the first grant there it is raised above the mark.
 func TestPromotedRedisIsRaisedBeforeItsFirstGrant(t *testing.T) {
 	pair := startRedisPair(t)
-	sentinels := servers.Start(t, func(ctx context.Context) (*servers.RedisSentinels, error) {
+	servers.Start(t, func(ctx context.Context) (*servers.RedisSentinels, error) {
 		return servers.StartRedisSentinels(ctx, pair.master)
 	})
 	marks := openMarks(t)
@@ -184,7 +186,6 @@ func TestPromotedRedisIsRaisedBeforeItsFirstGrant(t *testing.T) {
 		}
 		return svc
 	}
-	_ = sentinels
 	svc := openAt(pair.master.Endpoint)
 	// More than the jump alone would make up for.
 	if err := svc.Seed(t.Context(), string(account), 1<<40); err != nil {
@@ -218,6 +219,42 @@ func TestPromotedRedisIsRaisedBeforeItsFirstGrant(t *testing.T) {
 	if len(told.seen) > 0 {
 		t.Errorf("a regression was told: %v", told.seen)
 	}
+}
+
+// If the fail-over has forgotten more than the jump makes up for and the service knows no marks, the Locker's own store refuses what
+// the promoted server grants.
+func TestPromotedRedisIsRefusedAndRepaired(t *testing.T) {
+	pair := startRedisPair(t)
+	sentinels := servers.Start(t, func(ctx context.Context) (*servers.RedisSentinels, error) {
+		return servers.StartRedisSentinels(ctx, pair.master)
+	})
+	marks := openMarks(t)
+	svc := open(t, "redis", pair.master.Endpoint, "refused")
+	lk := newLocker(t, svc, fencerow.Options{TTL: 5 * time.Second, HighWater: marks})
+	release(t, acquire(t, lk, account))
+	var mark int64
+	pair.forget(t, func() {
+		if err := svc.(driver.Seeder).Seed(t.Context(), string(account), 1<<40); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			lease := acquire(t, lk, account)
+			mark = lease.Token().Number()
+			release(t, lease)
+		}
+	})
+	if err := errors.Join(pair.master.Kill(), pair.replica.Thaw(), pair.replica.WaitRole(t.Context(), "master")); err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: servers.SentinelMaster, SentinelAddrs: sentinels.Endpoints, ContextTimeoutEnabled: true})
+	defer client.Close()
+	promoted, err := redislock.Open(t.Context(), goredis.New(client), &redislock.Options{Namespace: "refused"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told regressions
+	after := newLocker(t, promoted, fencerow.Options{TTL: 5 * time.Second, HighWater: marks, Observer: told.observer()})
+	mustRefuseAndRepair(t, after, &told, mark)
 }
 
 // Without a high-water store the jump makes up for what a fail-over forgets.
