@@ -181,6 +181,11 @@ func (s *Service) resume(ctx context.Context, r driver.Request) (g driver.Grant,
 		}
 		session := s.conn.SessionID()
 		name := s.paths.grant(r.Resource, r.GrantID, session)
+		done, ok := s.owned.beginRenewal(name)
+		if !ok {
+			return driver.Grant{}, false, nil // its TTL is over
+		}
+		defer done()
 		if at.stat.EphemeralOwner != session || value.Session != sessionName(session) {
 			err = s.move(ctx, r, at, value, number, session)
 			if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) {
@@ -265,11 +270,17 @@ func (s *Service) RenewMany(ctx context.Context, grants []driver.Grant, ttl time
 
 func (s *Service) renew(ctx context.Context, grants []driver.Grant, indexes []int, ttl time.Duration, errs []error) error {
 	session := s.conn.SessionID()
+	var running []int
 	for _, i := range indexes {
-		name := s.paths.grant(grants[i].Resource, grants[i].GrantID, session)
-		s.owned.renewing(name, +1)
-		defer s.owned.renewing(name, -1)
+		done, ok := s.owned.beginRenewal(s.paths.grant(grants[i].Resource, grants[i].GrantID, session))
+		if !ok {
+			errs[i] = driver.ErrNotCurrent
+			continue
+		}
+		defer done()
+		running = append(running, i)
 	}
+	indexes = running
 	for len(indexes) > 0 {
 		var ops []any
 		for _, i := range indexes {

@@ -13,6 +13,8 @@ import (
 type ownedNode struct {
 	paths    []string // what is deleted together, the name of the grant first
 	renewing int      // requests under way
+	ended    bool     // the TTL is over and the nodes are being deleted: nothing may renew them any more
+	until    time.Time
 	// timer deletes the nodes when the TTL is over: the session goes on while the process lives.
 	timer *time.Timer
 }
@@ -32,11 +34,15 @@ func (s *Service) keep(ttl time.Duration, paths ...string) {
 		return
 	}
 	n := s.owned.byPath[paths[0]]
+	if n != nil && n.ended {
+		return // it is being deleted
+	}
 	if n == nil {
 		n = &ownedNode{paths: paths}
 		n.timer = time.AfterFunc(ttl, func() { s.end(n) })
 		s.owned.byPath[paths[0]] = n
 	}
+	n.until = time.Now().Add(ttl)
 	n.timer.Reset(ttl)
 }
 
@@ -60,13 +66,23 @@ func (o *owned) forgetAll() {
 	}
 }
 
-// renewing counts the renewals under way of a grant of this process.
-func (o *owned) renewing(path string, count int) {
+// beginRenewal keeps a grant of this process from ending until done is called. It says no if the grant has ended.
+func (o *owned) beginRenewal(path string) (done func(), ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if n := o.byPath[path]; n != nil {
-		n.renewing += count
+	n := o.byPath[path]
+	if n == nil {
+		return func() {}, true
 	}
+	if n.ended {
+		return nil, false
+	}
+	n.renewing++
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		n.renewing--
+	}, true
 }
 
 const (
@@ -86,6 +102,12 @@ func (s *Service) end(n *ownedNode) {
 		s.owned.mu.Unlock()
 		return
 	}
+	if left := time.Until(n.until); left > 0 && !n.ended { // it was kept again after the timer had fired
+		n.timer.Reset(left)
+		s.owned.mu.Unlock()
+		return
+	}
+	n.ended = true
 	s.owned.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(s.background, endTimeout)

@@ -101,9 +101,16 @@ func (w *waiter) enqueue(ctx context.Context) error {
 	}
 	w.session = w.conn.SessionID()
 	path := w.paths.waiter(w.request.Resource, w.request.GrantID, w.session)
-	results, err := w.multi(ctx,
-		&zk.CreateRequest{Path: path, Acl: w.acl, Flags: zk.FlagEphemeral | zk.FlagSequence},
-		&zk.SetDataRequest{Path: w.paths.dir(w.request.Resource), Data: []byte("w"), Version: -1})
+	results, err := doOrLate(ctx, func() ([]zk.MultiResponse, error) {
+		return w.conn.Multi(
+			&zk.CreateRequest{Path: path, Acl: w.acl, Flags: zk.FlagEphemeral | zk.FlagSequence},
+			&zk.SetDataRequest{Path: w.paths.dir(w.request.Resource), Data: []byte("w"), Version: -1})
+	}, func(results []zk.MultiResponse, err error) {
+		// The waiter has left, and may have looked for its node before this created it.
+		if err := firstError(results, err); err == nil || !definite(err) {
+			w.leaveLater()
+		}
+	})
 	if err := firstError(results, err); err != nil {
 		return err
 	}

@@ -223,14 +223,28 @@ func (s *Service) ttl(asked time.Duration) time.Duration { return min(asked, s.t
 
 // do runs a call of the client library, which takes no context, and stops waiting for it when ctx ends.
 func do[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	return doOrLate(ctx, call, func(T, error) {})
+}
+
+// doOrLate is do for calls that leave something behind: late is told how the call ended if nobody waited for it any more. Requests
+// that are made meanwhile may overtake it.
+func doOrLate[T any](ctx context.Context, call func() (T, error), late func(T, error)) (T, error) {
+	if err := ctx.Err(); err != nil {
+		var none T
+		return none, err
+	}
 	type result struct {
 		value T
 		err   error
 	}
-	done := make(chan result, 1)
+	done := make(chan result) // without a buffer, so that a result is either received or late
 	go func() {
 		value, err := call()
-		done <- result{value, err}
+		select {
+		case done <- result{value, err}:
+		case <-ctx.Done():
+			late(value, err)
+		}
 	}()
 	select {
 	case r := <-done:
