@@ -61,6 +61,9 @@ var (
 	// ErrTokenReused means that the same number was issued to another grant, whose claim was accepted first. Nothing was
 	// written. The token source has lost state; seed it above the resource's mark.
 	ErrTokenReused = errors.New("fencerow: token number was issued twice")
+	// ErrImplausible means a number so far above the resource's mark that the resource takes it for a mistake, such as a
+	// timestamp. Nothing was written. See the MaxJump option of the fences.
+	ErrImplausible = errors.New("fencerow: token number is implausibly far above the mark")
 )
 
 // StaleError is the detail of [ErrStale].

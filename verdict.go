@@ -19,6 +19,7 @@ const (
 	Unfenced       Verdict = "unfenced"
 	TokenReused    Verdict = "token_reused"
 	SourceMismatch Verdict = "source_mismatch"
+	Implausible    Verdict = "implausible"
 	Failed         Verdict = "failed"
 )
 
@@ -32,6 +33,7 @@ var verdicts = []struct {
 	{ErrStale, Stale},
 	{ErrTokenReused, TokenReused},
 	{ErrMismatch, SourceMismatch},
+	{ErrImplausible, Implausible},
 	{ErrNoToken, Unfenced},
 	{ErrUnfenced, Unfenced},
 	{ErrDuplicate, Duplicate},

@@ -30,6 +30,7 @@ func isStale(err error) bool { return errors.Is(err, fencerow.ErrStale) }
 // concurrentHolders lets holders come and go while those before them go on writing. Every accepted write must have been
 // computed from the value that it replaced, and what the holders were told must add up to what is stored.
 func concurrentHolders(p *fenceProbe) {
+	p.need(!p.h.Features.Unserialized, unserialized)
 	p.need(p.h.Features.Claims, noClaims)
 	p.need(p.h.Features.Steps, noSteps)
 	const holders = 8
@@ -167,6 +168,7 @@ func racingClaimsLeaveTheNewest(p *fenceProbe) {
 }
 
 func racingRetriesAreAppliedOnce(p *fenceProbe) {
+	p.need(!p.h.Features.Unserialized, unserialized)
 	p.need(p.h.Features.Steps, noSteps)
 	const senders = 8
 	r := p.resource()

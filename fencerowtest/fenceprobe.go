@@ -21,8 +21,9 @@ const kitSource = "kit:1"
 
 // What a fence lacks, in the words of the report.
 const (
-	noClaims = "there is no claim: until a newer holder has written, the older one is admitted"
-	noSteps  = "steps are not stored"
+	noClaims     = "there is no claim: until a newer holder has written, the older one is admitted"
+	noSteps      = "steps are not stored"
+	unserialized = "the check and the write are two requests: what races with a newer claim may be answered as applied and not be read"
 )
 
 func (p *fenceProbe) resource() fencerow.Resource {

@@ -34,6 +34,9 @@ type Features struct {
 	Rewrites bool // without steps: a grant writes any number of times, and a repeated write is applied again
 	Sources  bool // the source is stored, and another one refused
 	Missing  bool // a resource without a row is told from a stale write; otherwise the first claim creates it
+	// Unserialized says that the check and the write are two requests. What an older holder writes while a newer one claims may be
+	// answered as applied, and nobody will read it.
+	Unserialized bool
 }
 
 // FenceHarness is how the kit reaches a fence.
@@ -51,6 +54,9 @@ type FenceHarness struct {
 	// Remove deletes the protected value in the way that the fence survives, and makes it anew with the value 0. Nil where the
 	// mark goes with the value.
 	Remove func(context.Context, fencerow.Resource) error
+	// Except names cases that this subject cannot be held to, each with the reason, such as what an emulator lacks. They are
+	// reported as not offered.
+	Except map[string]string
 	// Seed makes random delays repeat those of an earlier run. Default: a new one for each case; a violation names it.
 	Seed uint64
 }
@@ -88,6 +94,9 @@ func (h FenceHarness) checks() []check {
 		checks[i] = check{Case: c.Case, seed: h.Seed, limit: time.Minute, body: func(p *probe) {
 			if h.Open == nil || h.NewResource == nil {
 				p.broken("the harness needs Open and NewResource")
+			}
+			if why, ok := h.Except[c.Name]; ok {
+				p.notOffered(why)
 			}
 			fence, err := h.Open(p.ctx)
 			p.ok(err, "open")

@@ -32,7 +32,12 @@ require (
 )
 
 require (
+	github.com/aws/aws-sdk-go-v2/credentials v1.19.0
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/fencerow/fencerow/fence/dynamofence v0.1.0
+	github.com/fencerow/fencerow/fence/grpcfence v0.1.0
+	github.com/fencerow/fencerow/fence/pgxfence v0.1.0
+	github.com/fencerow/fencerow/fence/s3fence v0.1.0
 	github.com/fencerow/fencerow/redisconn/goredis v0.1.0
 	github.com/fencerow/fencerow/redisconn/rueidis v0.1.0
 	github.com/go-sql-driver/mysql v1.10.1
@@ -45,6 +50,7 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/truora/minidyn v0.8.2
 	go.uber.org/zap v1.27.1
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

@@ -1,4 +1,4 @@
-package sqlfence
+package fence
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sent := 0
-				err := resolve(t.Context(), !c.unrecorded, func() error {
+				err := Resolve(t.Context(), !c.unrecorded, func() error {
 					sent++
 					return c.answers[min(sent, len(c.answers))-1]
 				})
@@ -70,7 +70,7 @@ func TestResolveEndsWithTheContext(t *testing.T) {
 	for _, answer := range []error{fencerow.ErrConflict, fencerow.ErrAmbiguous} {
 		ctx, cancel := context.WithCancel(t.Context())
 		sent := 0
-		err := resolve(ctx, true, func() error {
+		err := Resolve(ctx, true, func() error {
 			sent++
 			if sent == 2 {
 				cancel()

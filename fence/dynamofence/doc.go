@@ -1,0 +1,2 @@
+// Package dynamofence is being written.
+package dynamofence

@@ -1,0 +1,2 @@
+// Package grpcfence is being written.
+package grpcfence

@@ -1,0 +1,2 @@
+// Package pgxfence is being written.
+package pgxfence

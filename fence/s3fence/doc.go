@@ -1,0 +1,2 @@
+// Package s3fence is being written.
+package s3fence
