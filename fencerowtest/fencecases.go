@@ -22,6 +22,7 @@ var fenceCases = []fenceCase{
 	{Case{"missing-is-not-stale", "What does not exist is said to be missing, not stale."}, missingIsNotStale},
 	{Case{"null-is-unfenced", "A mark that is NULL fails closed and is not said to be stale."}, nullIsUnfenced},
 	{Case{"mark-survives-removal", "Removing the protected value does not lower the mark."}, markSurvivesRemoval},
+	{Case{"delete-keeps-the-mark", "After a newer holder has deleted the value, an older one neither writes nor deletes nor claims it, and the newer one may write it anew."}, deleteKeepsTheMark},
 	{Case{"cancelled-context-is-no-false-answer", "A write whose context ends is applied, not applied or ambiguous as it says; sending the stamp again shows which."}, cancelledContextIsNoFalseAnswer},
 	{Case{"concurrent-holders", "With holders that come and go while older ones go on writing, accepted writes form one chain and every answer is true."}, concurrentHolders},
 	{Case{"newest-writer-stays", "With old and new holders that write at the same time, accepted numbers never go down, and the newest holder's last write stays."}, newestWriterStays},

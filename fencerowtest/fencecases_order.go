@@ -196,6 +196,34 @@ func markSurvivesRemoval(p *fenceProbe) {
 	p.stores(r, 0, 34, "after the value was removed and made anew")
 }
 
+// deleteKeepsTheMark is the hole of a mark that goes with the row: delete at 120, then insert at 34.
+func deleteKeepsTheMark(p *fenceProbe) {
+	deleter, ok := p.fence.(Deleter)
+	p.need(ok, "nothing is deleted under a stamp")
+	r := p.resource()
+	older, newer := p.grant(r, 34), p.grant(r, 120)
+	older.claim()
+	older.write(340)
+	newer.claim()
+	used := newer.next()
+	remove := func(s fencerow.Stamp) error {
+		return definite(p.ctx, func() error { return deleter.Delete(p.ctx, s, r) })
+	}
+	p.ok(remove(used), "delete")
+	p.refused(remove(used), fencerow.Duplicate, "the same delete again")
+	p.stale(older.tryWrite(666), 34, 120, "a write of an older holder after the delete")
+	p.stale(remove(older.next()), 34, 120, "a delete of an older holder after the delete")
+	if p.h.Features.Claims {
+		_, err := older.tryClaim()
+		p.stale(err, 34, 120, "a claim of an older holder after the delete")
+	}
+	p.stores(r, 0, 120, "after the delete")
+	newer.write(1)
+	p.stores(r, 1, 120, "after it was made anew")
+	p.refused(remove(used), fencerow.OutOfOrder, "the same delete, sent late")
+	p.stores(r, 1, 120, "after the late delete")
+}
+
 func staleCancelsTheLease(p *fenceProbe) {
 	lk, err := fencerow.New(memlock.New(), nil)
 	p.ok(err, "fencerow.New")

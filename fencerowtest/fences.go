@@ -27,6 +27,12 @@ type Transactor interface {
 	Transact(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource, values []int64, last func(context.Context) error) error
 }
 
+// Deleter is implemented by a [Fence] that deletes a value under a stamp.
+type Deleter interface {
+	// Delete deletes the value. A later write makes it anew; until then its value is 0.
+	Delete(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource) error
+}
+
 // Features declares what a fence offers. The kit holds it to that and reports the rest as not offered.
 type Features struct {
 	Claims   bool // an older holder is refused from the newer one's claim on, a write needs a claim, and of two grants with one number one is accepted

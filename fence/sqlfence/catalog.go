@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fencerow/fencerow/sqlconn"
 )
 
 // catalog is what the database says about a table.
@@ -35,7 +37,7 @@ func (c catalog) check(d Dialect, s Schema) error {
 		switch {
 		case !ok:
 			errs = append(errs, fmt.Errorf("the table %s has no column %q; add it: ALTER TABLE %s ADD COLUMN %s %s",
-				s.Name, name, d.quotePath(s.path()), d.quote(name), definition(name == s.Grant)))
+				s.Name, name, d.quotePath(s.path()), d.quote(name), d.definition(name == s.Grant)))
 		case name == s.Grant && !isText(declared):
 			errs = append(errs, fmt.Errorf("the column %s of %s is %q; a grant id needs text", name, s.Name, declared))
 		case name != s.Grant && !isInt64(declared):
@@ -46,11 +48,14 @@ func (c catalog) check(d Dialect, s Schema) error {
 	return errors.Join(errs...)
 }
 
-func definition(grant bool) string {
-	if grant {
-		return "text NOT NULL DEFAULT ''"
+func (d Dialect) definition(grant bool) string {
+	switch {
+	case !grant:
+		return "bigint NOT NULL DEFAULT 0"
+	case d.insertID: // MySQL: compared byte for byte, and with a length
+		return "varbinary(128) NOT NULL DEFAULT ''"
 	}
-	return "bigint NOT NULL DEFAULT 0"
+	return "text NOT NULL DEFAULT ''"
 }
 
 // isUnique reports whether the key columns stand for one row at the most.
@@ -77,12 +82,13 @@ const integerAffinity = "integer affinity"
 
 func isText(declared string) bool {
 	declared = strings.ToLower(declared)
-	return strings.HasPrefix(declared, "text") || strings.HasPrefix(declared, "character varying") || strings.HasPrefix(declared, "varchar")
+	return strings.HasPrefix(declared, "text") || strings.HasPrefix(declared, "character varying") || strings.HasPrefix(declared, "varchar") ||
+		strings.HasPrefix(declared, "varbinary")
 }
 
 // readUnique adds the unique keys that a query lists as pairs of index and column. An expression has no column's name, so that
 // no key matches it.
-func (c *catalog) readUnique(ctx context.Context, db *sql.DB, query string, args ...any) error {
+func (c *catalog) readUnique(ctx context.Context, db sqlconn.Querier, query string, args ...any) error {
 	var index, last string
 	var column sql.NullString
 	return eachRow(ctx, db, query, args, []any{&index, &column}, func() {
@@ -96,17 +102,17 @@ func (c *catalog) readUnique(ctx context.Context, db *sql.DB, query string, args
 }
 
 // eachRow scans each row of a query into dest and calls fn.
-func eachRow(ctx context.Context, db *sql.DB, query string, args, dest []any, fn func()) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
+func eachRow(ctx context.Context, db sqlconn.Querier, query string, args, dest []any, fn func()) error {
+	return db.Query(ctx, query, args, func(scan func(...any) error) error {
+		if err := scan(dest...); err != nil {
 			return err
 		}
 		fn()
-	}
-	return rows.Err()
+		return nil
+	})
+}
+
+// one scans the first row of a query into dest, and leaves dest alone if there is none.
+func one(ctx context.Context, db sqlconn.Querier, query string, args []any, dest ...any) error {
+	return eachRow(ctx, db, query, args, dest, func() {})
 }

@@ -2,30 +2,26 @@ package sqlfence
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"strings"
+
+	"github.com/fencerow/fencerow/sqlconn"
 )
 
 // describeSQLite reads the catalog. The name may begin with an attached database.
-func describeSQLite(ctx context.Context, d Dialect, db *sql.DB, name []string) (catalog, error) {
+func describeSQLite(ctx context.Context, d Dialect, db sqlconn.Querier, name []string) (catalog, error) {
 	schema, table := "main", name[len(name)-1]
 	if len(name) == 2 {
 		schema = name[0]
 	}
 	c := catalog{columns: map[string]string{}}
 	kind := strings.ReplaceAll(d.statement("catalog_kind"), "{schema}", d.quote(schema))
-	err := db.QueryRowContext(ctx, kind, table).Scan(&c.kind)
-	if errors.Is(err, sql.ErrNoRows) {
-		return c, nil
-	}
-	if err != nil {
+	if err := one(ctx, db, kind, []any{table}, &c.kind); err != nil || c.kind == "" {
 		return c, err
 	}
 	var primary []string
 	var column, declared string
 	var pk int
-	err = eachRow(ctx, db, d.statement("catalog_columns"), []any{table, schema}, []any{&column, &declared, &pk}, func() {
+	err := eachRow(ctx, db, d.statement("catalog_columns"), []any{table, schema}, []any{&column, &declared, &pk}, func() {
 		if strings.Contains(strings.ToUpper(declared), "INT") { // what gives a column integer affinity
 			declared = integerAffinity
 		}

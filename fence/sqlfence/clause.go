@@ -1,6 +1,7 @@
 package sqlfence
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -40,7 +41,7 @@ type changes struct {
 	expect     int64 // 0 if not given
 }
 
-func sortClauses(clauses []Clause) (changes, error) {
+func sortClauses(d Dialect, clauses []Clause) (changes, error) {
 	var c changes
 	for _, clause := range clauses {
 		switch clause.kind {
@@ -57,14 +58,11 @@ func sortClauses(clauses []Clause) (changes, error) {
 			return c, fmt.Errorf("sqlfence: a zero Clause; use Set, Where or Expect")
 		}
 	}
-	if len(c.set) == 0 {
-		return c, fmt.Errorf("sqlfence: an update needs Set; to raise the mark only, use Claim")
-	}
 	for _, clause := range append(c.set, c.where...) {
 		if strings.TrimSpace(clause.text) == "" {
 			return c, fmt.Errorf("sqlfence: an empty Set or Where")
 		}
-		if err := checkPart(clause.text); err != nil {
+		if err := d.checkPart(clause.text); err != nil {
 			return c, fmt.Errorf("sqlfence: %w", err)
 		}
 		if n := countPlaceholders(clause.text); n != len(clause.args) {
@@ -72,4 +70,12 @@ func sortClauses(clauses []Clause) (changes, error) {
 		}
 	}
 	return c, nil
+}
+
+// needSet refuses an update that changes nothing.
+func (c changes) needSet() error {
+	if len(c.set) == 0 {
+		return errors.New("sqlfence: an update needs Set; to raise the mark only, use Claim")
+	}
+	return nil
 }

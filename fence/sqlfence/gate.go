@@ -7,62 +7,51 @@ import (
 	"fmt"
 
 	"github.com/fencerow/fencerow"
+	"github.com/fencerow/fencerow/fence"
 	"github.com/fencerow/fencerow/internal/turns"
+	"github.com/fencerow/fencerow/sqlconn"
 )
 
 // Gate fences transactions: each resource has a row in the table fencerow_gate that a fenced transaction passes first. It is
 // safe for concurrent use.
 type Gate struct {
-	db      *sql.DB
+	db      sqlconn.DB
 	dialect Dialect
 	stmt    gateStatements
 	opts    Options
 	claims  turns.Turns // by grant
 }
 
-type gateStatements struct{ look, claim, admit, state, share string }
-
 // OpenGate returns the gate of a database, and creates its table if it is not there. The protected tables must be in the same
 // database. The caller keeps and closes db.
 func OpenGate(ctx context.Context, db *sql.DB, dialect Dialect, opts *Options) (*Gate, error) {
-	if dialect.name == "" {
-		return nil, errors.New("sqlfence: no dialect was given, use sqlfence.Postgres or sqlfence.SQLite")
-	}
-	probe := dialect.statement("gate_probe")
-	if _, err := db.ExecContext(ctx, probe); err != nil {
-		_, createErr := db.ExecContext(ctx, GateSchema(dialect)) // may fail only because another process creates it too
-		if _, err := db.ExecContext(ctx, probe); err != nil {
-			return nil, refused("open the gate: the table fencerow_gate is missing or of another shape; create it with GateSchema",
-				errors.Join(err, createErr))
-		}
-	}
-	return &Gate{
-		db:      db,
-		dialect: dialect,
-		stmt: gateStatements{
-			look:  dialect.statement("gate_look"),
-			claim: dialect.statement("gate_claim"),
-			admit: dialect.statement("gate_admit"),
-			state: dialect.statement("gate_state"),
-			share: dialect.statement("gate_share"),
-		},
-		opts: opts.resolve(),
-	}, nil
+	return OpenGateOn(ctx, dialect.database(db), dialect, opts)
 }
 
-// GateSchema returns the statement that creates the gate's table, for a schema that is kept elsewhere.
-func GateSchema(dialect Dialect) string { return dialect.statement("gate_schema") }
+// OpenGateOn is OpenGate for a database that is reached in another way than by database/sql. It is for adapters such as
+// fence/pgxfence.
+func OpenGateOn(ctx context.Context, db sqlconn.DB, dialect Dialect, opts *Options) (*Gate, error) {
+	if dialect.name == "" {
+		return nil, errNoDialect
+	}
+	if err := openGate(ctx, db, dialect); err != nil {
+		return nil, err
+	}
+	return &Gate{db: db, dialect: dialect, stmt: dialect.gateStatements(), opts: opts.resolve()}, nil
+}
 
 // Claim raises the mark of a resource to the stamp's token. From then on no transaction of an older holder is admitted; those
-// that have passed the gate are waited for. [Gate.Tx] and [Gate.Shared] claim by themselves; call Claim before a read that is
-// made outside of them. The same grant may claim again, and does not wait for its own transactions then.
+// that have passed the gate are waited for, for Options.ClaimTimeout. [Gate.Tx], [Gate.TxAtCommit] and [Gate.Shared] claim by
+// themselves; call Claim before a read that is made outside of them. The same grant may claim again, and does not wait for its own
+// transactions then.
 //
 // The errors are [fencerow.ErrStale], [fencerow.ErrTokenReused], [fencerow.ErrMismatch], [fencerow.ErrNoToken],
-// [fencerow.ErrConflict], [fencerow.ErrAmbiguous], or a failure of the database.
+// [fencerow.ErrImplausible], [fencerow.ErrConflict], of which [*BlockedError] names those who block it, [fencerow.ErrAmbiguous], or
+// a failure of the database.
 func (g *Gate) Claim(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource) error {
 	err := stamp.Check(resource)
 	if err == nil {
-		err = resolve(ctx, true, func() error { return g.claim(ctx, stamp) })
+		err = g.claim(ctx, stamp)
 	}
 	return stamp.Settle(ctx, g.opts.Observer, fencerow.Claim, err)
 }
@@ -79,23 +68,32 @@ func (g *Gate) claim(ctx context.Context, stamp fencerow.Stamp) error {
 		return fmt.Errorf("sqlfence: %s: %w", what, err)
 	}
 	defer end()
+	return g.opts.claiming(g.db, g.dialect).run(ctx, token.Resource(), what, func(ctx context.Context, on sqlconn.Querier) error {
+		m, err := g.stmt.read(ctx, on, g.stmt.look, token.Resource())
+		if err != nil {
+			return pending(what, err)
+		}
+		if m.Holds(token) {
+			return nil
+		}
+		if m, err = g.raise(ctx, on, stamp); err != nil {
+			return answer(what, err)
+		}
+		return m.Claim(stamp, g.opts.MaxJump)
+	})
+}
 
-	var m gateMark
-	err = g.db.QueryRowContext(ctx, g.stmt.look, string(token.Resource())).Scan(m.dest()...)
-	switch {
-	case err == nil && m.isOf(token):
-		return nil
-	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return pending(what, err)
+// raise raises the mark if the number is new, and returns what is stored then.
+func (g *Gate) raise(ctx context.Context, on sqlconn.Querier, stamp fencerow.Stamp) (fence.Mark, error) {
+	v, resource := stampValues(stamp), stamp.Token().Resource()
+	v["jump"] = g.opts.jump()
+	if !g.dialect.insertID {
+		return g.stmt.query(ctx, on, g.stmt.claim, v, resource)
 	}
-	err = g.db.QueryRowContext(ctx, g.stmt.claim, string(token.Resource()), token.Source(), token.Number(), token.GrantID()).Scan(m.dest()...)
-	if err != nil {
-		return answer(what, err)
+	if _, err := on.Exec(ctx, g.stmt.claim.text, g.stmt.claim.args(v)...); err != nil {
+		return fence.Mark{}, err
 	}
-	if err := m.checkSource(token); err != nil {
-		return err
-	}
-	return m.decideClaim(stamp)
+	return g.stmt.read(ctx, on, g.stmt.look, resource)
 }
 
 // Tx runs fn in a transaction that only the newest holder can commit.
@@ -105,17 +103,23 @@ func (g *Gate) claim(ctx context.Context, stamp fencerow.Stamp) error {
 // after the other, in the order of their steps; use [Gate.Shared] for work side by side.
 //
 // fn is called again, in a new transaction and with the same stamp, after a conflict or if the answer to the commit was lost;
-// so it should do nothing but use tx. If fn returns an error the transaction is rolled back and the error returned.
+// so it should do nothing but use tx. If fn returns an error the transaction is rolled back and the error returned. A newer holder's
+// claim waits for a transaction that is under way; one whose process is frozen is reported by the claim, see [BlockedError].
 //
 // A nil error means committed. Otherwise nothing was written, unless the error is [fencerow.ErrAmbiguous], and the error is
 // fn's or one of [fencerow.ErrStale], [fencerow.ErrDuplicate], [fencerow.ErrOutOfOrder], [fencerow.ErrTokenReused],
 // [fencerow.ErrMismatch], [fencerow.ErrNoToken], [fencerow.ErrConflict], or a failure of the database.
 func (g *Gate) Tx(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource, fn func(context.Context, *Tx) error) error {
-	err := stamp.Check(resource)
-	if err == nil {
-		err = resolve(ctx, true, func() error { return g.run(ctx, stamp, g.admit, fn) })
-	}
-	return stamp.Settle(ctx, g.opts.Observer, fencerow.Write, err)
+	return g.transact(ctx, stamp, resource, fencerow.Write, eager{g}, fn)
+}
+
+// TxAtCommit is [Gate.Tx] with the gate at the end: fn runs first, and then the stamp is compared and recorded, right before the
+// commit. A newer holder's claim does not wait for fn, and an older holder that was frozen within fn blocks nobody at the gate; it is
+// refused when it wakes and wants to commit. The rows that fn has written stay locked meanwhile, as in any transaction, and what fn
+// reads may be what a newer holder has written. It suits long transactions; fn runs in vain if it is refused. On SQLite, where a
+// transaction locks the whole database, there is no difference but the order.
+func (g *Gate) TxAtCommit(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource, fn func(context.Context, *Tx) error) error {
+	return g.transact(ctx, stamp, resource, fencerow.Write, atCommit{g}, fn)
 }
 
 // Shared runs fn in a transaction during which no newer holder can claim. Transactions of one holder run side by side. The
@@ -123,17 +127,18 @@ func (g *Gate) Tx(ctx context.Context, stamp fencerow.Stamp, resource fencerow.R
 // again may apply it twice. It suits reads, and writes that may be repeated. Other errors are those of [Gate.Tx], without those
 // about steps.
 func (g *Gate) Shared(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource, fn func(context.Context, *Tx) error) error {
-	err := stamp.Check(resource)
-	if err == nil {
-		err = resolve(ctx, false, func() error { return g.run(ctx, stamp, g.share, fn) })
-	}
-	return stamp.Settle(ctx, g.opts.Observer, fencerow.Read, err)
+	return g.transact(ctx, stamp, resource, fencerow.Read, shared{g}, fn)
 }
 
 // Admit passes the gate within your own transaction, as [Gate.Tx] does, and returns the transaction as one that has passed.
 // It must be your transaction's first statement; commit only if everything after it succeeded. If this grant has not claimed
 // the resource the error is [fencerow.ErrUnclaimed]: roll back and call [Gate.Claim].
 func (g *Gate) Admit(ctx context.Context, tx *sql.Tx, stamp fencerow.Stamp, resource fencerow.Resource) (*Tx, error) {
+	return g.AdmitOn(ctx, &transaction{querier: querier{tx, g.dialect.insertID}, tx: tx}, stamp, resource)
+}
+
+// AdmitOn is Admit for a transaction that is reached in another way than by database/sql. It is for adapters such as fence/pgxfence.
+func (g *Gate) AdmitOn(ctx context.Context, tx sqlconn.Tx, stamp fencerow.Stamp, resource fencerow.Resource) (*Tx, error) {
 	err := stamp.Check(resource)
 	if err == nil {
 		err = g.admit(ctx, tx, stamp)
@@ -141,29 +146,79 @@ func (g *Gate) Admit(ctx context.Context, tx *sql.Tx, stamp fencerow.Stamp, reso
 	if err = stamp.Settle(ctx, g.opts.Observer, fencerow.Write, err); err != nil {
 		return nil, err
 	}
-	return &Tx{tx: tx, stamp: stamp}, nil
+	return &Tx{on: tx, stamp: stamp}, nil
 }
 
-type pass func(context.Context, *sql.Tx, fencerow.Stamp) error
+// passage is when and how a transaction passes the gate.
+type passage interface {
+	enter(context.Context, sqlconn.Tx, fencerow.Stamp) error // before fn
+	leave(context.Context, sqlconn.Tx, fencerow.Stamp) error // after it
+	recorded() bool                                          // whether the stamp is
+}
+
+type (
+	eager    struct{ g *Gate }
+	atCommit struct{ g *Gate }
+	shared   struct{ g *Gate }
+)
+
+func (p eager) enter(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) error {
+	return p.g.admit(ctx, tx, s)
+}
+func (p eager) leave(context.Context, sqlconn.Tx, fencerow.Stamp) error { return nil }
+func (p eager) recorded() bool                                          { return true }
+
+// enter only looks, so that a stamp which will be refused need not do the work.
+func (p atCommit) enter(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) error {
+	m, err := p.g.stmt.read(ctx, tx, p.g.stmt.look, s.Token().Resource())
+	if err != nil {
+		return pending("look at the gate of "+s.String(), err)
+	}
+	return m.Write(fence.Claimed, s)
+}
+func (p atCommit) leave(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) error {
+	return p.g.admit(ctx, tx, s)
+}
+func (p atCommit) recorded() bool { return true }
+
+func (p shared) enter(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) error {
+	return p.g.share(ctx, tx, s)
+}
+func (p shared) leave(context.Context, sqlconn.Tx, fencerow.Stamp) error { return nil }
+func (p shared) recorded() bool                                          { return false }
+
+func (g *Gate) transact(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource, op fencerow.Operation, p passage, fn func(context.Context, *Tx) error) error {
+	err := stamp.Check(resource)
+	if err == nil {
+		err = fence.Resolve(ctx, p.recorded(), func() error { return g.run(ctx, stamp, p, fn) })
+	}
+	return stamp.Settle(ctx, g.opts.Observer, op, err)
+}
 
 // run is one attempt at a fenced transaction. The claim, where it is missing, is made and committed before.
-func (g *Gate) run(ctx context.Context, stamp fencerow.Stamp, through pass, fn func(context.Context, *Tx) error) error {
+func (g *Gate) run(ctx context.Context, stamp fencerow.Stamp, p passage, fn func(context.Context, *Tx) error) error {
 	what := "transaction " + stamp.String()
 	attempt := func() error {
-		return inOwnTx(ctx, g.db, &sql.TxOptions{Isolation: g.opts.Isolation}, what, func(tx *sql.Tx) error {
-			if err := through(ctx, tx, stamp); err != nil {
+		return inOwnTx(ctx, g.db, g.opts.Isolation, what, func(tx sqlconn.Tx) error {
+			if err := p.enter(ctx, tx, stamp); err != nil {
 				return err
 			}
-			return ofCaller(what, fn(ctx, &Tx{tx: tx, stamp: stamp}))
+			if err := ofCaller(what, fn(ctx, &Tx{on: tx, stamp: stamp})); err != nil {
+				return err
+			}
+			return p.leave(ctx, tx, stamp)
 		})
 	}
 	err := attempt()
 	if !errors.Is(err, fencerow.ErrUnclaimed) {
 		return err
 	}
-	// The claim is committed before anything is read.
-	if err := resolve(ctx, true, func() error { return g.claim(ctx, stamp) }); err != nil {
-		return err // told to the observer as the answer to the whole
+	// The claim is committed before anything is read. It is told to the observer if it is accepted; else it is the answer to the whole.
+	if err := g.claim(ctx, stamp); err != nil {
+		if blocked := (*BlockedError)(nil); errors.As(err, &blocked) {
+			return fence.OfCaller(err) // it has waited long enough
+		}
+		return err
 	}
 	_ = stamp.Settle(ctx, g.opts.Observer, fencerow.Claim, nil)
 	return attempt()
@@ -179,85 +234,57 @@ func ofCaller(what string, err error) error {
 			return conflict
 		}
 	}
-	return &callerError{err}
+	return fence.OfCaller(err)
 }
 
 // admit locks the gate, compares and records the stamp.
-func (g *Gate) admit(ctx context.Context, tx *sql.Tx, stamp fencerow.Stamp) error {
+func (g *Gate) admit(ctx context.Context, tx sqlconn.Querier, stamp fencerow.Stamp) error {
 	what := "pass the gate of " + stamp.String()
-	token := stamp.Token()
-	// The second round is for a gate that changed between the two statements of the first; it is locked by then.
+	resource := stamp.Token().Resource()
+	// The second round is for a gate that changed between the statements of the first; it is locked by then.
 	for range 2 {
-		rows, err := exec(ctx, tx, statement{g.stmt.admit, []any{
-			string(token.Resource()), token.Source(), token.Number(), token.GrantID(), stamp.Step(),
-		}})
+		result, err := tx.Exec(ctx, g.stmt.admit.text, g.stmt.admit.args(stampValues(stamp))...)
 		if err != nil {
 			return pending(what, err)
 		}
-		if rows == 1 {
+		if result.Rows == 1 {
 			return nil
 		}
-		m, err := g.read(ctx, tx, g.stmt.state, token)
-		if err != nil {
-			return pending(what, err)
+		// A grant that has not claimed is told so without a lock: who holds it may be frozen, and the claim does not wait for ever.
+		for _, query := range []named{g.stmt.look, g.stmt.state} {
+			m, err := g.stmt.read(ctx, tx, query, resource)
+			if err != nil {
+				return pending(what, err)
+			}
+			err = m.Write(fence.Claimed, stamp)
+			if errors.Is(err, fencerow.ErrUnclaimed) || err != nil && query.text == g.stmt.state.text {
+				return err
+			}
 		}
-		if err := m.refusal(stamp); err != nil {
-			return err
+		if g.dialect.insertID {
+			// What was read has fixed what the transaction sees, before the lock was there.
+			return fmt.Errorf("%w: %s: the gate has changed meanwhile", fencerow.ErrConflict, what)
 		}
 	}
 	return fmt.Errorf("%w: %s: a trigger or policy of fencerow_gate keeps the stamp from being recorded", fencerow.ErrRejected, what)
 }
 
-// share locks the gate against a claim and compares the grant.
-func (g *Gate) share(ctx context.Context, tx *sql.Tx, stamp fencerow.Stamp) error {
-	m, err := g.read(ctx, tx, g.stmt.share, stamp.Token())
-	if err != nil {
-		return pending("pass the gate of "+stamp.String(), err)
+// share locks the gate against a claim and compares the grant. It looks before it locks, as admit does; whoever has claimed by then
+// misses nothing in a transaction that sees what was there when it looked.
+func (g *Gate) share(ctx context.Context, tx sqlconn.Querier, stamp fencerow.Stamp) error {
+	var err error
+	for _, query := range []named{g.stmt.look, g.stmt.share} {
+		m, readErr := g.stmt.read(ctx, tx, query, stamp.Token().Resource())
+		if readErr != nil {
+			return pending("pass the gate of "+stamp.String(), readErr)
+		}
+		if err = m.Write(fence.Claimed, stamp); errors.Is(err, fencerow.ErrUnclaimed) {
+			return err
+		}
 	}
-	err = m.refusal(stamp)
 	switch fencerow.VerdictOf(err) {
 	case fencerow.Duplicate, fencerow.OutOfOrder:
 		return nil // steps do not matter
 	}
 	return err
-}
-
-// read returns the gate's mark; that of a resource without one is 0.
-func (g *Gate) read(ctx context.Context, tx *sql.Tx, query string, token fencerow.Token) (gateMark, error) {
-	var m gateMark
-	err := tx.QueryRowContext(ctx, query, string(token.Resource())).Scan(m.dest()...)
-	if errors.Is(err, sql.ErrNoRows) {
-		m.source = token.Source()
-		m.number.Valid, m.step.Valid, m.grant.Valid = true, true, true
-		return m, nil
-	}
-	return m, err
-}
-
-// gateMark is a mark that also knows the token sequence that the resource follows.
-type gateMark struct {
-	mark
-	source string
-}
-
-func (m *gateMark) dest() []any { return []any{&m.source, &m.number, &m.step, &m.grant} }
-
-// isOf reports whether the grant has claimed.
-func (m gateMark) isOf(token fencerow.Token) bool {
-	return m.source == token.Source() && m.number.Int64 == token.Number() && m.grant.String == token.GrantID()
-}
-
-func (m gateMark) checkSource(token fencerow.Token) error {
-	if m.source != token.Source() {
-		return fmt.Errorf("%w: %s follows the source %s, the token is of %s; two lock services must not serve one resource",
-			fencerow.ErrMismatch, token.Resource(), m.source, token.Source())
-	}
-	return nil
-}
-
-func (m gateMark) refusal(stamp fencerow.Stamp) error {
-	if err := m.checkSource(stamp.Token()); err != nil {
-		return err
-	}
-	return m.decide(claimedMode, stamp)
 }

@@ -2,8 +2,6 @@ package sqlfence
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/fencerow/fencerow"
@@ -19,22 +17,20 @@ func (g *Gate) Handover(ctx context.Context, resource fencerow.Resource, from, t
 		return err
 	}
 	what := fmt.Sprintf("hand over the gate of %s from %s to %s", resource, from, to)
-	result, err := g.db.ExecContext(ctx, g.dialect.statement("gate_handover"), string(resource), from, to)
+	args := g.stmt.handover.args(values{"resource": string(resource), "from": from, "to": to})
+	result, err := g.db.Exec(ctx, g.stmt.handover.text, args...)
 	if err != nil {
 		return answer(what, err)
 	}
-	if changed, err := result.RowsAffected(); err != nil || changed > 0 {
-		return err
-	}
-	var m gateMark
-	err = g.db.QueryRowContext(ctx, g.stmt.look, string(resource)).Scan(m.dest()...)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	if result.Rows > 0 {
 		return nil
+	}
+	m, err := g.stmt.read(ctx, g.db, g.stmt.look, resource)
+	switch {
 	case err != nil:
 		return answer(what, err)
-	case m.source != to:
-		return fmt.Errorf("%w: %s: the gate follows %s", fencerow.ErrMismatch, what, m.source)
+	case m.Source != "" && m.Source != to:
+		return fmt.Errorf("%w: %s: the gate follows %s", fencerow.ErrMismatch, what, m.Source)
 	}
 	return nil
 }

@@ -30,6 +30,11 @@ func replacePlaceholders(text string, next func() string) string {
 	return b.String()
 }
 
+// escapePlaceholders returns a text in which no question mark stands for an argument. Quoted names need none of it.
+func escapePlaceholders(text string) string {
+	return replacePlaceholders(text, func() string { return "??" })
+}
+
 func countPlaceholders(text string) int {
 	n := 0
 	replacePlaceholders(text, func() string { n++; return "" })
@@ -38,7 +43,11 @@ func countPlaceholders(text string) int {
 
 // checkPart refuses a piece of SQL that does not stay within its place in a statement: one that ends within quotes or a comment,
 // closes parentheses that it has not opened, or begins another statement.
-func checkPart(text string) error {
+func (d Dialect) checkPart(text string) error {
+	// MySQL reads a backslash in a string, a # and a /*! in its own way.
+	if d.insertID && strings.ContainsAny(text, `\#`) || d.insertID && strings.Contains(text, "/*!") {
+		return fmt.Errorf("%q has a backslash, a # or a /*!, which MySQL may take for the end of a text or for a comment; pass texts as arguments", text)
+	}
 	depth := 0
 	for i := 0; i < len(text); {
 		n := skipQuoted(text[i:])

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fencerow/fencerow"
+	"github.com/fencerow/fencerow/fence"
 )
 
 // DefaultToken is the name of the token column unless the schema says otherwise.
@@ -31,28 +32,23 @@ type Schema struct {
 	// NotOlder lets a grant write a row any number of times without a step column. A write that is sent twice, by you or by
 	// the driver, is then applied twice: use it only for writes that do not depend on what is stored. Default: off.
 	NotOlder bool
+	// Tombstones keeps the mark of a deleted row in the table fencerow_gate, under the name of the resource that protects it, for
+	// [Table.Delete] and [Table.Put]. [OpenTable] creates that table if it is not there. Default: off; then rows are neither inserted
+	// nor deleted through the fence.
+	Tombstones bool
 }
 
-// mode is the rule of admission that the columns allow.
-type mode int
-
-const (
-	strictMode   mode = iota // stored < presented
-	notOlderMode             // stored <= presented
-	stampedMode              // (stored, step) < (presented, step)
-	claimedMode              // stored = presented, by the same grant, step < step
-)
-
-func (s Schema) mode() mode {
+// rule is the rule of admission that the columns allow.
+func (s Schema) rule() fence.Rule {
 	switch {
 	case s.Grant != "":
-		return claimedMode
+		return fence.Claimed
 	case s.Step != "":
-		return stampedMode
+		return fence.Stepped
 	case s.NotOlder:
-		return notOlderMode
+		return fence.NotOlder
 	}
-	return strictMode
+	return fence.Strict
 }
 
 // resolve fills in the defaults and refuses what cannot work.

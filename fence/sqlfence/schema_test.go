@@ -69,10 +69,25 @@ func TestClausesAreChecked(t *testing.T) {
 		"Expect less":      {[]Clause{Set("a = 1"), Expect(-1)}, "Expect(-1)"},
 		"Expect two times": {[]Clause{Set("a = 1"), Expect(1), Expect(2)}, "one expected number"},
 	} {
-		_, err := sortClauses(c.clauses)
+		sorted, err := sortClauses(Postgres, c.clauses)
+		if err == nil {
+			err = sorted.needSet()
+		}
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want an error that says %q", name, err, c.says)
 		}
+	}
+}
+
+// MySQL ends strings and comments in its own way.
+func TestClausesThatMySQLReadsDifferently(t *testing.T) {
+	for _, text := range []string{`a = 'it\'s ?'`, "a = 1 # more", "a = /*! 1) OR (1 */ 1"} {
+		if _, err := sortClauses(MySQL, []Clause{Set(text)}); err == nil || !strings.Contains(err.Error(), "as arguments") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := sortClauses(MySQL, []Clause{Set("a = ? -- b\n, c = 'x'", `\`)}); err != nil {
+		t.Error(err)
 	}
 }
 

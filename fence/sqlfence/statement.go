@@ -4,9 +4,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"text/template"
 
 	"github.com/fencerow/fencerow"
+	"github.com/fencerow/fencerow/fence"
 )
 
 // statement is a text with its arguments.
@@ -21,9 +21,15 @@ type call struct {
 	key     Key
 	changes changes
 	columns []string // to return, of a claim
+	values  []value  // to insert, of a put
+	number  int64    // of an override
 }
 
-var rowTemplates = template.Must(template.ParseFS(files, "sql/row/*.sql"))
+// value is what a put gives to a column.
+type value struct {
+	column string
+	value  any
+}
 
 // rowStatement returns the statement of a template under sql/row for a call. Texts are kept, because a program has few.
 func (t *Table) rowStatement(name string, c call) (statement, error) {
@@ -45,7 +51,7 @@ func (t *Table) rowStatement(name string, c call) (statement, error) {
 
 // shape is what a text depends on beside its template and table.
 func (c call) shape() string {
-	if len(c.changes.set) == 1 && len(c.changes.where) == 0 {
+	if len(c.changes.set) == 1 && len(c.changes.where) == 0 && len(c.values) == 0 {
 		return c.changes.set[0].text
 	}
 	var parts []string
@@ -55,7 +61,11 @@ func (c call) shape() string {
 		}
 		parts = append(parts, "")
 	}
-	return strings.Join(append(parts, c.columns...), "\x00")
+	parts = append(parts, c.columns...)
+	for _, v := range c.values {
+		parts = append(parts, v.column)
+	}
+	return strings.Join(parts, "\x00")
 }
 
 // rendered is a text, and where each of its arguments comes from.
@@ -65,9 +75,9 @@ type rendered struct {
 }
 
 func (t *Table) render(name string, c call) (*rendered, error) {
-	d := &rowData{dialect: t.dialect, schema: t.schema, call: c}
+	d := &rowData{dialect: t.dialect, schema: t.schema, maxJump: t.opts.MaxJump, call: c}
 	var text strings.Builder
-	if err := rowTemplates.ExecuteTemplate(&text, name+".sql", d); err != nil {
+	if err := rowTemplates[t.dialect.name].ExecuteTemplate(&text, name+".sql", d); err != nil {
 		return nil, err
 	}
 	return &rendered{text: strings.TrimSpace(text.String()), slots: d.slots}, nil
@@ -78,6 +88,7 @@ func (t *Table) render(name string, c call) (*rendered, error) {
 type rowData struct {
 	dialect Dialect
 	schema  Schema
+	maxJump int64
 	call    call
 	slots   []func(call) any
 }
@@ -93,9 +104,30 @@ func (d *rowData) Number() string {
 	return d.arg(func(c call) any { return c.stamp.Token().Number() })
 }
 
+// OverrideNumber is the placeholder of a number that is set by hand.
+func (d *rowData) OverrideNumber() string { return d.arg(func(c call) any { return c.number }) }
+
+// OverrideGrant is the placeholder of the grant id of such a number.
+func (d *rowData) OverrideGrant() string { return d.arg(func(call) any { return fence.OverrideGrant }) }
+
 // GrantID is the placeholder of the stamp's grant id.
 func (d *rowData) GrantID() string {
 	return d.arg(func(c call) any { return c.stamp.Token().GrantID() })
+}
+
+// SameGrant compares the grant byte for byte, whatever the column's collation.
+func (d *rowData) SameGrant() string {
+	if d.dialect.insertID {
+		return "CAST(" + d.Grant() + " AS BINARY) = " + d.GrantID()
+	}
+	return d.Grant() + " = " + d.GrantID()
+}
+
+// Jumps reports whether the jump of a claim is bounded, and MaxJump by what.
+func (d *rowData) Jumps() bool { return d.maxJump > 0 }
+
+func (d *rowData) MaxJump() string {
+	return d.arg(func(call) any { return d.maxJump })
 }
 
 // StepValue is the placeholder of the stamp's step.
@@ -127,6 +159,39 @@ func (d *rowData) Match() string {
 		parts[i] = d.dialect.quote(name) + " = " + d.arg(func(c call) any { return keyArg(c.key[i]) })
 	}
 	return strings.Join(parts, " AND ")
+}
+
+// KeyColumns and KeyValues are the key of an insert; ValueColumns and Values what follows them, each with a comma before.
+func (d *rowData) KeyColumns() string {
+	parts := make([]string, len(d.schema.Key))
+	for i, name := range d.schema.Key {
+		parts[i] = d.dialect.quote(name)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (d *rowData) KeyValues() string {
+	parts := make([]string, len(d.schema.Key))
+	for i := range d.schema.Key {
+		parts[i] = d.arg(func(c call) any { return keyArg(c.key[i]) })
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (d *rowData) ValueColumns() string {
+	var text strings.Builder
+	for _, v := range d.call.values {
+		text.WriteString(", " + d.dialect.quote(v.column))
+	}
+	return text.String()
+}
+
+func (d *rowData) Values() string {
+	var text strings.Builder
+	for i := range d.call.values {
+		text.WriteString(", " + d.arg(func(c call) any { return c.values[i].value }))
+	}
+	return text.String()
 }
 
 // Set is the caller's own assignments.

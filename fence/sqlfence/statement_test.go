@@ -32,7 +32,7 @@ func TestStatementsGolden(t *testing.T) {
 		{"token, step and grant", Schema{Name: "accounts", Class: "account", Key: []string{"id"}, Step: "fence_step", Grant: "fence_grant"}},
 		{"hostile names", Schema{Name: `Ba"nk.my "accounts"; --`, Class: "account", Key: []string{`the "region"`, "Id"}, Token: "Token ?", Step: "step$1"}},
 	}
-	for _, dialect := range []Dialect{Postgres, SQLite} {
+	for _, dialect := range []Dialect{Postgres, MySQL, SQLite} {
 		t.Run(dialect.name, func(t *testing.T) {
 			var out strings.Builder
 			for _, form := range forms {
@@ -44,7 +44,8 @@ func TestStatementsGolden(t *testing.T) {
 						where: []Clause{Where("balance >= ?", 100), Where("open OR ?", true)},
 					},
 				}
-				for _, name := range []string{"update", "claim", "state"} {
+				c.values = []value{{"balance", 100}}
+				for _, name := range []string{"update", "claim", "state", "insert", "delete", "override"} {
 					if name == "claim" && form.schema.Grant == "" {
 						continue
 					}
@@ -128,8 +129,9 @@ func TestKeptTextsAreBounded(t *testing.T) {
 }
 
 func TestEachDialectHasItsStatements(t *testing.T) {
-	for _, dialect := range []Dialect{Postgres, SQLite} {
-		for _, name := range []string{"gate_schema", "gate_probe", "gate_look", "gate_claim", "gate_admit", "gate_state", "gate_share", "catalog_kind", "catalog_columns", "catalog_unique"} {
+	for _, dialect := range []Dialect{Postgres, MySQL, SQLite} {
+		for _, name := range []string{"gate_schema", "gate_probe", "gate_look", "gate_claim", "gate_admit", "gate_state", "gate_share",
+			"gate_set", "gate_handover", "override_schema", "override_probe", "override_record", "override_list", "catalog_kind", "catalog_columns", "catalog_unique"} {
 			if strings.TrimSpace(dialect.statement(name)) == "" {
 				t.Errorf("%s has no statement %s", dialect.name, name)
 			}

@@ -7,54 +7,68 @@ import (
 	"fmt"
 
 	"github.com/fencerow/fencerow"
+	"github.com/fencerow/fencerow/sqlconn"
 )
 
 // Tx is a transaction that has passed the gate. Only a gate makes one, so a function that takes a *Tx cannot be called
 // without a fence. It has the four methods that query builders and sqlc expect; Commit and Rollback are the gate's.
 type Tx struct {
-	tx    *sql.Tx
+	on    sqlconn.Tx
 	stamp fencerow.Stamp
 }
 
 // Stamp returns the stamp under which the transaction runs.
 func (t *Tx) Stamp() fencerow.Stamp { return t.stamp }
 
-// SQL returns the transaction for libraries that want a *sql.Tx, and nil for a zero Tx. Leave Commit and Rollback to the gate.
-func (t *Tx) SQL() *sql.Tx { return t.tx }
+// SQL returns the transaction for libraries that want a *sql.Tx, and nil for a zero Tx or one that is reached in another way. Leave
+// Commit and Rollback to the gate.
+func (t *Tx) SQL() *sql.Tx {
+	if own, ok := t.on.(*transaction); ok {
+		return own.tx
+	}
+	return nil
+}
+
+// On returns the transaction as the gate's connection has begun it, and nil for a zero Tx. It is for adapters such as fence/pgxfence.
+func (t *Tx) On() sqlconn.Tx { return t.on }
 
 // ExecContext executes a statement in the transaction.
 func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if t.tx == nil {
-		return nil, errZeroTx
+	tx := t.SQL()
+	if tx == nil {
+		return nil, errNoTx
 	}
-	return t.tx.ExecContext(ctx, query, args...)
+	return tx.ExecContext(ctx, query, args...)
 }
 
 // QueryContext executes a query in the transaction.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if t.tx == nil {
-		return nil, errZeroTx
+	tx := t.SQL()
+	if tx == nil {
+		return nil, errNoTx
 	}
-	return t.tx.QueryContext(ctx, query, args...)
+	return tx.QueryContext(ctx, query, args...)
 }
 
 // QueryRowContext executes a query for one row in the transaction.
 func (t *Tx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if t.tx == nil {
-		return failedRow(ctx, errZeroTx)
+	tx := t.SQL()
+	if tx == nil {
+		return failedRow(ctx, errNoTx)
 	}
-	return t.tx.QueryRowContext(ctx, query, args...)
+	return tx.QueryRowContext(ctx, query, args...)
 }
 
 // PrepareContext prepares a statement in the transaction.
 func (t *Tx) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
-	if t.tx == nil {
-		return nil, errZeroTx
+	tx := t.SQL()
+	if tx == nil {
+		return nil, errNoTx
 	}
-	return t.tx.PrepareContext(ctx, query)
+	return tx.PrepareContext(ctx, query)
 }
 
-var errZeroTx = fmt.Errorf("%w: a zero sqlfence.Tx has passed no gate", fencerow.ErrNoToken)
+var errNoTx = fmt.Errorf("%w: a zero sqlfence.Tx has passed no gate, and one of another library is used by that library", fencerow.ErrNoToken)
 
 // failedRow returns a row whose Scan is err. Only database/sql can make one.
 func failedRow(ctx context.Context, err error) *sql.Row {

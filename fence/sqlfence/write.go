@@ -2,11 +2,12 @@ package sqlfence
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
 	"github.com/fencerow/fencerow"
+	"github.com/fencerow/fencerow/fence"
+	"github.com/fencerow/fencerow/sqlconn"
 )
 
 // RowsError says that an update would have affected another number of rows than expected. Nothing was written.
@@ -19,62 +20,84 @@ func (e *RowsError) Error() string {
 	return fmt.Sprintf("sqlfence: the update affects %d rows, %d were expected, nothing was written; check the key and Expect", e.Affected, e.Expected)
 }
 
-// write is one fenced update, ready to be sent any number of times.
+// write is one fenced write, ready to be sent any number of times.
 type write struct {
-	table  *Table
-	stamp  fencerow.Stamp
-	key    Key
-	update statement
-	expect int64
+	table     *Table
+	verb      string
+	stamp     fencerow.Stamp
+	key       Key
+	statement statement
+	expect    int64
+	insert    statement // of a put, for a row that is not there
+	buries    bool      // the mark outlives the row
 }
 
 func (w *write) what() string {
-	return fmt.Sprintf("update %s of %s", w.stamp.Token().Resource(), w.table.schema.Name)
+	return fmt.Sprintf("%s %s of %s", w.verb, w.stamp.Token().Resource(), w.table.schema.Name)
 }
 
-// alone sends the update as a statement of its own. Only if it wrote nothing is a transaction needed, to say why.
+func (w *write) send(ctx context.Context) error {
+	if w.table.tx != nil {
+		return w.inTx(ctx, w.table.tx)
+	}
+	recorded := w.table.schema.Step != ""
+	return fence.Resolve(ctx, recorded, func() error { return w.alone(ctx) })
+}
+
+// alone sends the write as a statement of its own. Only if that wrote nothing is a transaction needed, to say why, or to insert.
 func (w *write) alone(ctx context.Context) error {
-	if w.table.unique && w.expect == 1 {
-		rows, err := exec(ctx, w.table.db, w.update)
+	if w.single() && !w.buries {
+		result, err := w.table.db.Exec(ctx, w.statement.text, w.statement.args...)
 		if err != nil {
 			return answer(w.what(), err)
 		}
-		if rows == 1 {
+		if w.table.dialect.insertID {
+			if err, known := packetAnswer(result, w.stamp); known {
+				return err
+			}
+		} else if result.Rows == 1 {
 			return nil
 		}
 	}
-	return inOwnTx(ctx, w.table.db, nil, w.what(), func(tx *sql.Tx) error { return w.inTx(ctx, tx) })
+	// READ COMMITTED, so that what is read under a lock is what is stored.
+	return inOwnTx(ctx, w.table.db, w.table.dialect.rowIsolation(), w.what(), func(tx sqlconn.Tx) error { return w.inTx(ctx, tx) })
 }
 
-// inTx sends the update in a transaction and finds the exact reason if it is refused.
-func (w *write) inTx(ctx context.Context, tx *sql.Tx) error {
-	rows, err := exec(ctx, tx, w.update)
+// single reports whether the write is about one row of a unique key.
+func (w *write) single() bool { return w.table.unique && w.expect == 1 }
+
+// inTx sends the write in a transaction and finds the exact reason if it is refused.
+func (w *write) inTx(ctx context.Context, tx sqlconn.Querier) error {
+	if err := w.countsMatches(ctx, tx); err != nil {
+		return err
+	}
+	rows, err := w.written(ctx, tx)
 	if err != nil {
 		return pending(w.what(), err)
 	}
 	if rows == w.expect {
-		return nil
+		return w.bury(ctx, tx)
 	}
 	marks, err := w.table.readMarks(ctx, tx, w.stamp, w.key)
 	if err != nil {
 		return pending(w.what(), err)
 	}
 	if len(marks) == 0 {
-		return fmt.Errorf("%w: no row of %s for %s", fencerow.ErrMissing, w.table.schema.Name, w.stamp.Token().Resource())
+		return w.missing(ctx, tx)
 	}
 	if rows == 0 {
-		if err := worst(marks, w.table.schema.mode(), w.stamp); err != nil {
+		if err := worst(marks, w.table.schema.rule(), w.stamp); err != nil {
 			return err
 		}
 		// The fence admits: either the rows have changed between the two statements, and are locked now, or your own
 		// condition does not hold.
-		if rows, err = exec(ctx, tx, w.update); err != nil {
+		if rows, err = w.written(ctx, tx); err != nil {
 			return pending(w.what(), err)
 		}
 	}
 	switch {
 	case rows == w.expect:
-		return nil
+		return w.bury(ctx, tx)
 	case rows == 0:
 		return fmt.Errorf("%w: %s", fencerow.ErrRejected, w.what())
 	case rows < w.expect && int64(len(marks)) == w.expect:
@@ -85,25 +108,118 @@ func (w *write) inTx(ctx context.Context, tx *sql.Tx) error {
 	return &RowsError{Expected: w.expect, Affected: rows}
 }
 
+// written sends the statement and returns how many rows it has written.
+func (w *write) written(ctx context.Context, tx sqlconn.Querier) (int64, error) {
+	result, err := tx.Exec(ctx, w.statement.text, w.statement.args...)
+	if err == nil && w.table.dialect.insertID && w.single() && !w.buries {
+		// The number of rows may be 0 for a row that was written with what it held already.
+		if result.InsertID == packetWritten {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	return result.Rows, err
+}
+
+// countsMatches finds out whether a connection of MySQL counts the rows that were found. Only where a write may leave a row as it is,
+// and there are several, does it matter.
+func (w *write) countsMatches(ctx context.Context, tx sqlconn.Querier) error {
+	if !w.table.dialect.insertID || w.single() || !w.table.schema.NotOlder {
+		return nil
+	}
+	marks, err := w.table.readMarks(ctx, tx, w.stamp, w.key)
+	if err != nil || len(marks) == 0 {
+		return err
+	}
+	s, err := w.table.rowStatement("matched", call{stamp: w.stamp, key: w.key})
+	if err != nil {
+		return err
+	}
+	result, err := tx.Exec(ctx, s.text, s.args...)
+	if err != nil {
+		return pending(w.what(), err)
+	}
+	if result.Rows != int64(len(marks)) {
+		return fmt.Errorf("sqlfence: %s: this connection counts the rows that were changed, not those that were found, so that a row that holds the new values already looks refused; set clientFoundRows=true, or give the table a step column", w.what())
+	}
+	return nil
+}
+
+// missing is the answer where there is no row: that of the mark which a deleted row has left, or to insert it.
+func (w *write) missing(ctx context.Context, tx sqlconn.Querier) error {
+	var left fence.Mark
+	if w.table.schema.Tombstones {
+		var err error
+		if left, err = w.table.gate.read(ctx, tx, w.table.gate.state, w.stamp.Token().Resource()); err != nil {
+			return pending(w.what(), err)
+		}
+		// A row that does not exist needs no claim: whoever inserts it has it.
+		if err := left.Write(fence.Claimed, w.stamp); err != nil && !errors.Is(err, fencerow.ErrUnclaimed) {
+			return err
+		}
+	}
+	if w.insert.text == "" {
+		return fmt.Errorf("%w: no row of %s for %s", fencerow.ErrMissing, w.table.schema.Name, w.stamp.Token().Resource())
+	}
+	result, err := tx.Exec(ctx, w.insert.text, w.insert.args...)
+	switch {
+	case err == nil && result.Rows == 1:
+		return nil
+	case err == nil:
+		return fmt.Errorf("%w: %s: somebody else has inserted it meanwhile", fencerow.ErrConflict, w.what())
+	case w.table.dialect.insertID:
+		// The key that exists may be that of another index.
+		marks, lookErr := w.table.readMarks(ctx, tx, w.stamp, w.key)
+		if lookErr != nil {
+			return pending(w.what(), lookErr)
+		}
+		if len(marks) > 0 {
+			return fmt.Errorf("%w: %s: somebody else has inserted it meanwhile: %w", fencerow.ErrConflict, w.what(), err)
+		}
+	}
+	return pending(w.what(), err)
+}
+
+// bury keeps the mark of a row that was deleted.
+func (w *write) bury(ctx context.Context, tx sqlconn.Querier) error {
+	if !w.buries {
+		return nil
+	}
+	g, token := w.table.gate, w.stamp.Token()
+	left, err := g.read(ctx, tx, g.state, token.Resource())
+	if err != nil {
+		return pending(w.what(), err)
+	}
+	err = left.Write(fence.Claimed, w.stamp)
+	switch fencerow.VerdictOf(err) {
+	case fencerow.Applied, fencerow.Unclaimed:
+	case fencerow.Duplicate, fencerow.OutOfOrder:
+		return nil // the gate has seen a later step of the same grant
+	default:
+		return err
+	}
+	return g.set(ctx, tx, w.what(), token.Resource(), fence.WriteOf(w.stamp))
+}
+
 // refusedRow looks for a row that the fence refused beside those that were written: their marks are this stamp's now, as
 // read after the update, and read as duplicates.
-func (w *write) refusedRow(marks []mark) error {
-	var others []mark
+func (w *write) refusedRow(marks []storedMark) error {
+	var others []storedMark
 	for _, m := range marks {
-		err := m.decide(w.table.schema.mode(), w.stamp)
+		err := m.refuses(w.table.schema.rule(), w.stamp)
 		if !errors.Is(err, fencerow.ErrDuplicate) {
 			others = append(others, m)
 		}
 	}
-	return worst(others, w.table.schema.mode(), w.stamp)
+	return worst(others, w.table.schema.rule(), w.stamp)
 }
 
 // worst returns the answer that matters most among several rows.
-func worst(marks []mark, rule mode, stamp fencerow.Stamp) error {
+func worst(marks []storedMark, rule fence.Rule, stamp fencerow.Stamp) error {
 	var found error
 	rank := len(byWeight)
 	for _, m := range marks {
-		err := m.decide(rule, stamp)
+		err := m.refuses(rule, stamp)
 		if err == nil {
 			continue
 		}
@@ -121,109 +237,14 @@ var byWeight = []fencerow.Verdict{
 	fencerow.Stale, fencerow.TokenReused, fencerow.Unfenced, fencerow.Unclaimed, fencerow.OutOfOrder, fencerow.Duplicate,
 }
 
-// claim is one claim of a row, ready to be sent any number of times.
-type claim struct {
-	table *Table
-	stamp fencerow.Stamp
-	key   Key
-	claim statement
-	dest  []any
-}
-
-func (c *claim) what() string {
-	return fmt.Sprintf("claim %s of %s", c.stamp.Token().Resource(), c.table.schema.Name)
-}
-
-func (c *claim) alone(ctx context.Context) error {
-	accepted, err := c.send(ctx, c.table.db)
-	switch {
-	case err != nil && !accepted:
-		return answer(c.what(), err)
-	case accepted:
-		return err
-	}
-	return inOwnTx(ctx, c.table.db, nil, c.what(), func(tx *sql.Tx) error { return c.inTx(ctx, tx) })
-}
-
-func (c *claim) inTx(ctx context.Context, tx *sql.Tx) error {
-	// The second round is for a row that changed between the two statements of the first; it is locked by then.
-	for range 2 {
-		accepted, err := c.send(ctx, tx)
-		switch {
-		case err != nil && !accepted:
-			return pending(c.what(), err)
-		case accepted:
-			return err
-		}
-		marks, err := c.table.readMarks(ctx, tx, c.stamp, c.key)
-		switch {
-		case err != nil:
-			return pending(c.what(), err)
-		case len(marks) == 0:
-			return fmt.Errorf("%w: no row of %s for %s", fencerow.ErrMissing, c.table.schema.Name, c.stamp.Token().Resource())
-		}
-		if err := marks[0].decideClaim(c.stamp); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %s: a trigger or policy of the table keeps the claim from being written", fencerow.ErrRejected, c.what())
-}
-
-// send sends the claim. An error beside accepted is about the returned row only: the mark is raised.
-func (c *claim) send(ctx context.Context, on querier) (accepted bool, err error) {
-	rows, err := on.QueryContext(ctx, c.claim.text, c.claim.args...)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	var unread error
-	if rows.Next() {
-		accepted = true
-		if err := rows.Scan(c.dest...); err != nil {
-			unread = fmt.Errorf("sqlfence: %s: the mark is raised, but the row could not be read: %w", c.what(), err)
-		}
-	}
-	// Rows that were sent do not stand before the statement has ended well.
-	if err := errors.Join(rows.Close(), rows.Err()); err != nil {
-		return false, err
-	}
-	return accepted, unread
-}
-
 // readMarks returns what the rows of a key store, read under their locks.
-func (t *Table) readMarks(ctx context.Context, on querier, stamp fencerow.Stamp, key Key) ([]mark, error) {
+func (t *Table) readMarks(ctx context.Context, on sqlconn.Querier, stamp fencerow.Stamp, key Key) ([]storedMark, error) {
 	s, err := t.rowStatement("state", call{stamp: stamp, key: key})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := on.QueryContext(ctx, s.text, s.args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var marks []mark
-	for rows.Next() {
-		var m mark
-		if err := rows.Scan(&m.number, &m.step, &m.grant); err != nil {
-			return nil, err
-		}
-		marks = append(marks, m)
-	}
-	return marks, rows.Err()
-}
-
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-type executor interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
-func exec(ctx context.Context, on executor, s statement) (rows int64, err error) {
-	result, err := on.ExecContext(ctx, s.text, s.args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	var marks []storedMark
+	var m storedMark
+	err = eachRow(ctx, on, s.text, s.args, []any{&m.number, &m.step, &m.grant}, func() { marks = append(marks, m) })
+	return marks, err
 }

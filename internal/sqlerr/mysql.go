@@ -29,7 +29,8 @@ func mysqlCode(err error) (number int, state string, ok bool) {
 
 func ofMySQL(number int, state string) Kind {
 	switch number {
-	case 1205, // lock wait time-out: the statement was undone
+	case 1020, // MariaDB at snapshot isolation: the row has changed since it was read
+		1205, // lock wait time-out: the statement was undone
 		1213, // deadlock
 		3572: // NOWAIT
 		return Conflict

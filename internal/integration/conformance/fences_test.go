@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/fencerow/fencerow"
@@ -24,6 +24,26 @@ type database struct {
 var databases = []database{
 	{"SQLite", sqlfence.SQLite, func(t *testing.T) *sql.DB { return openSQLite(t, newFile(t)) }},
 	{"Postgres", sqlfence.Postgres, func(t *testing.T) *sql.DB { return servers.Postgres(t) }},
+	{"MariaDB, changed rows", sqlfence.MySQL, func(t *testing.T) *sql.DB { return openMariaDB(t, "clientFoundRows=false") }},
+	{"MariaDB, found rows", sqlfence.MySQL, func(t *testing.T) *sql.DB { return openMariaDB(t, "clientFoundRows=true") }},
+}
+
+func openMariaDB(t *testing.T, params string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("mysql", servers.MariaDBDSN(t)+"?"+params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// rebind writes the placeholders of a statement of the tests, which are $1, $2, ..., once each and in order, as the dialect does.
+func (d database) rebind(statement string) string {
+	if d.dialect.Name() != "mysql" {
+		return statement
+	}
+	return regexp.MustCompile(`\$\d`).ReplaceAllString(statement, "?")
 }
 
 func TestSQLFencesConform(t *testing.T) {
@@ -42,21 +62,24 @@ func TestSQLFencesConform(t *testing.T) {
 			} {
 				t.Run(form.name, func(t *testing.T) { holdTable(t, d, form.schema, form.features) })
 			}
-			t.Run("gate", func(t *testing.T) { holdGate(t, d, sql.LevelDefault) })
-			if d.name == "Postgres" {
-				t.Run("gate at repeatable read", func(t *testing.T) { holdGate(t, d, sql.LevelRepeatableRead) })
-				t.Run("gate at serializable", func(t *testing.T) { holdGate(t, d, sql.LevelSerializable) })
+			t.Run("put and delete", func(t *testing.T) { holdPut(t, d) })
+			t.Run("gate", func(t *testing.T) { holdGate(t, d, sql.LevelDefault, false) })
+			t.Run("gate at commit", func(t *testing.T) { holdGate(t, d, sql.LevelDefault, true) })
+			if d.dialect.Name() != "sqlite" {
+				t.Run("gate at repeatable read", func(t *testing.T) { holdGate(t, d, sql.LevelRepeatableRead, false) })
+				t.Run("gate at serializable", func(t *testing.T) { holdGate(t, d, sql.LevelSerializable, false) })
+				t.Run("gate at commit and repeatable read", func(t *testing.T) { holdGate(t, d, sql.LevelRepeatableRead, true) })
 			}
 		})
 	}
 }
 
 const createAccounts = `CREATE TABLE account_balances (
-	account_id  text   NOT NULL PRIMARY KEY,
-	balance     bigint NOT NULL DEFAULT 0,
-	fence_token bigint          DEFAULT 0,
-	fence_step  bigint NOT NULL DEFAULT 0,
-	fence_grant text   NOT NULL DEFAULT '')`
+	account_id  varchar(200) NOT NULL PRIMARY KEY,
+	balance     bigint       NOT NULL DEFAULT 0,
+	fence_token bigint                DEFAULT 0,
+	fence_step  bigint       NOT NULL DEFAULT 0,
+	fence_grant varchar(200) NOT NULL DEFAULT '')`
 
 func exec(t *testing.T, db *sql.DB, statement string, args ...any) {
 	t.Helper()
@@ -67,6 +90,7 @@ func exec(t *testing.T, db *sql.DB, statement string, args ...any) {
 
 // accounts has the statements of the harness, which go around the fence.
 type accounts struct {
+	database
 	db     *sql.DB
 	insert func(context.Context) (fencerow.Resource, error)
 }
@@ -74,9 +98,9 @@ type accounts struct {
 func newAccounts(t *testing.T, d database) accounts {
 	db := d.open(t)
 	exec(t, db, createAccounts)
-	return accounts{db: db, insert: func(ctx context.Context) (fencerow.Resource, error) {
+	return accounts{database: d, db: db, insert: func(ctx context.Context) (fencerow.Resource, error) {
 		id := rand.Text()
-		_, err := db.ExecContext(ctx, "INSERT INTO account_balances (account_id) VALUES ($1)", id)
+		_, err := db.ExecContext(ctx, d.rebind("INSERT INTO account_balances (account_id) VALUES ($1)"), id)
 		return fencerow.Resource("account/" + id), err
 	}}
 }
@@ -95,7 +119,7 @@ func holdTable(t *testing.T, d database, schema sqlfence.Schema, features fencer
 		NewResource: a.insert,
 		Features:    features,
 		SetNull: func(ctx context.Context, r fencerow.Resource) error {
-			_, err := a.db.ExecContext(ctx, "UPDATE account_balances SET fence_token = NULL WHERE account_id = $1", r.ID())
+			_, err := a.db.ExecContext(ctx, a.rebind("UPDATE account_balances SET fence_token = NULL WHERE account_id = $1"), r.ID())
 			return err
 		},
 	})
@@ -117,12 +141,55 @@ func (f rowFence) Write(ctx context.Context, s fencerow.Stamp, r fencerow.Resour
 }
 
 func (f rowFence) Load(ctx context.Context, r fencerow.Resource) (value, number int64, err error) {
-	err = f.db.QueryRowContext(ctx, "SELECT balance, COALESCE(fence_token, -1) FROM account_balances WHERE account_id = $1", r.ID()).
+	err = f.db.QueryRowContext(ctx, f.rebind("SELECT balance, COALESCE(fence_token, -1) FROM account_balances WHERE account_id = $1"), r.ID()).
 		Scan(&value, &number)
 	return value, number, err
 }
 
-func holdGate(t *testing.T, d database, isolation sql.IsolationLevel) {
+// holdPut holds the form that inserts and deletes rows. Its resources begin without a row.
+func holdPut(t *testing.T, d database) {
+	t.Parallel()
+	a := newAccounts(t, d)
+	schema := sqlfence.Schema{Name: "account_balances", Class: "account", Key: []string{"account_id"}, Step: "fence_step", Tombstones: true}
+	table, err := sqlfence.OpenTable(t.Context(), a.db, d.dialect, schema, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fencerowtest.TestFence(t, fencerowtest.FenceHarness{
+		Name: "sqlfence.Table, put and delete, on " + d.name,
+		Open: func(context.Context) (fencerowtest.Fence, error) { return putFence{rowFence{a, table}}, nil },
+		NewResource: func(context.Context) (fencerow.Resource, error) {
+			return fencerow.Resource("account/" + rand.Text()), nil
+		},
+		Features: fencerowtest.Features{Steps: true},
+	})
+}
+
+// putFence drives a table whose rows come and go.
+type putFence struct{ rowFence }
+
+func (f putFence) Write(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, value int64) error {
+	return f.table.Put(ctx, s, sqlfence.Key{r.ID()}, sqlfence.Values{"balance": value})
+}
+
+// Delete implements [fencerowtest.Deleter].
+func (f putFence) Delete(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) error {
+	return f.table.Delete(ctx, s, sqlfence.Key{r.ID()})
+}
+
+func (f putFence) Load(ctx context.Context, r fencerow.Resource) (value, number int64, err error) {
+	value, number, err = f.rowFence.Load(ctx, r)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return value, number, err
+	}
+	err = f.db.QueryRowContext(ctx, f.rebind("SELECT fence_token FROM fencerow_gate WHERE resource = $1"), string(r)).Scan(&number)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return 0, number, err
+}
+
+func holdGate(t *testing.T, d database, isolation sql.IsolationLevel, atCommit bool) {
 	t.Parallel()
 	a := newAccounts(t, d)
 	gate, err := sqlfence.OpenGate(t.Context(), a.db, d.dialect, &sqlfence.Options{Isolation: isolation})
@@ -131,14 +198,14 @@ func holdGate(t *testing.T, d database, isolation sql.IsolationLevel) {
 	}
 	fencerowtest.TestFence(t, fencerowtest.FenceHarness{
 		Name:        "sqlfence.Gate on " + d.name,
-		Open:        func(context.Context) (fencerowtest.Fence, error) { return gateFence{a, gate}, nil },
+		Open:        func(context.Context) (fencerowtest.Fence, error) { return gateFence{a, gate, atCommit}, nil },
 		NewResource: a.insert,
 		Features:    fencerowtest.Features{Claims: true, Steps: true, Sources: true},
 		Remove: func(ctx context.Context, r fencerow.Resource) error {
-			if _, err := a.db.ExecContext(ctx, "DELETE FROM account_balances WHERE account_id = $1", r.ID()); err != nil {
+			if _, err := a.db.ExecContext(ctx, a.rebind("DELETE FROM account_balances WHERE account_id = $1"), r.ID()); err != nil {
 				return err
 			}
-			_, err := a.db.ExecContext(ctx, "INSERT INTO account_balances (account_id) VALUES ($1)", r.ID())
+			_, err := a.db.ExecContext(ctx, a.rebind("INSERT INTO account_balances (account_id) VALUES ($1)"), r.ID())
 			return err
 		},
 	})
@@ -147,7 +214,8 @@ func holdGate(t *testing.T, d database, isolation sql.IsolationLevel) {
 // gateFence drives a gate. Reading is a transaction of its own behind the claim, as an application would do it.
 type gateFence struct {
 	accounts
-	gate *sqlfence.Gate
+	gate     *sqlfence.Gate
+	atCommit bool
 }
 
 func (f gateFence) Claim(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) (value int64, err error) {
@@ -155,7 +223,7 @@ func (f gateFence) Claim(ctx context.Context, s fencerow.Stamp, r fencerow.Resou
 		return 0, err
 	}
 	err = f.gate.Shared(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
-		return tx.QueryRowContext(ctx, "SELECT balance FROM account_balances WHERE account_id = $1", r.ID()).Scan(&value)
+		return tx.QueryRowContext(ctx, f.rebind("SELECT balance FROM account_balances WHERE account_id = $1"), r.ID()).Scan(&value)
 	})
 	return value, err
 }
@@ -170,9 +238,13 @@ func (f gateFence) Transact(ctx context.Context, s fencerow.Stamp, r fencerow.Re
 	if err := f.unclaimed(ctx, s, r); err != nil {
 		return err
 	}
-	return f.gate.Tx(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
+	run := f.gate.Tx
+	if f.atCommit {
+		run = f.gate.TxAtCommit
+	}
+	return run(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
 		for _, value := range values {
-			if _, err := tx.ExecContext(ctx, "UPDATE account_balances SET balance = $1 WHERE account_id = $2", value, r.ID()); err != nil {
+			if _, err := tx.ExecContext(ctx, f.rebind("UPDATE account_balances SET balance = $1 WHERE account_id = $2"), value, r.ID()); err != nil {
 				return err
 			}
 		}
@@ -195,7 +267,7 @@ func (f gateFence) unclaimed(ctx context.Context, s fencerow.Stamp, r fencerow.R
 }
 
 func (f gateFence) Load(ctx context.Context, r fencerow.Resource) (value, number int64, err error) {
-	err = f.db.QueryRowContext(ctx, strings.TrimSpace(`
+	err = f.db.QueryRowContext(ctx, f.rebind(`
 		SELECT balance, COALESCE((SELECT fence_token FROM fencerow_gate WHERE resource = $1), 0)
 		  FROM account_balances WHERE account_id = $2`), string(r), r.ID()).Scan(&value, &number)
 	return value, number, err

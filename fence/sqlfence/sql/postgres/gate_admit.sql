@@ -1,9 +1,11 @@
--- $1 resource, $2 source, $3 number, $4 grant id, $5 step
--- The first statement of a fenced transaction: locks the gate, compares and records the stamp.
+-- The first statement of a fenced transaction, or the last: locks the gate, compares and records the stamp. The settings are
+-- for the triggers of the protected tables, and end with the transaction.
 UPDATE fencerow_gate
-   SET fence_step = $5, updated_at = clock_timestamp()
- WHERE resource = $1
-   AND source = $2
-   AND fence_token = $3
-   AND fence_grant = $4
-   AND fence_step < $5;
+   SET fence_step = {step}, updated_at = clock_timestamp()
+ WHERE resource = {resource}
+   AND source = {source}
+   AND fence_token = {number}
+   AND fence_grant = {grant}
+   AND fence_step < {step}
+RETURNING set_config('fencerow.resource', resource, true), set_config('fencerow.token', fence_token::text, true),
+          set_config('fencerow.grant', fence_grant, true);

@@ -1,4 +1,4 @@
--- $1 resource. The same for transactions that run side by side: a claim waits for all of them.
+-- The same for transactions that run side by side: a claim waits for all of them.
 SELECT source, fence_token, fence_step, fence_grant
   FROM fencerow_gate
- WHERE resource = $1 FOR SHARE;
+ WHERE resource = {resource} FOR SHARE;

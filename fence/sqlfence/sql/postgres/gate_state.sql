@@ -1,4 +1,4 @@
--- $1 resource. What the gate stores, read under its lock.
+-- What the gate stores, read under its lock.
 SELECT source, fence_token, fence_step, fence_grant
   FROM fencerow_gate
- WHERE resource = $1 FOR NO KEY UPDATE;
+ WHERE resource = {resource} FOR NO KEY UPDATE;

@@ -5,5 +5,5 @@ UPDATE {{.Table}}
      , {{.Grant}} = {{.GrantID}}
      , {{.Token}} = {{.Number}}
  WHERE {{.Match}}
-   AND ({{.Token}} < {{.Number}} OR ({{.Token}} = {{.Number}} AND {{.Grant}} = {{.GrantID}}))
+   AND {{template "claimable" .}}
 RETURNING {{.Columns}}

@@ -10,15 +10,7 @@ UPDATE {{.Table}}
 {{- end}}
      , {{.Token}} = {{.Number}}
  WHERE {{.Match}}
-   AND {{if .Grant -}}
-       {{.Token}} = {{.Number}} AND {{.Grant}} = {{.GrantID}} AND {{.Step}} < {{.StepValue}}
-       {{- else if .Step -}}
-       ({{.Token}} < {{.Number}} OR ({{.Token}} = {{.Number}} AND {{.Step}} < {{.StepValue}}))
-       {{- else if .NotOlder -}}
-       {{.Token}} <= {{.Number}}
-       {{- else -}}
-       {{.Token}} < {{.Number}}
-       {{- end}}
+   AND {{template "admits" .}}
 {{- range .Where}}
    AND ({{.}}
        )

@@ -1,9 +1,8 @@
--- ?1 resource, ?2 source, ?3 number, ?4 grant id, ?5 step
--- The first statement of a fenced transaction: locks the gate, compares and records the stamp.
+-- The first statement of a fenced transaction, or the last: locks the gate, compares and records the stamp.
 UPDATE fencerow_gate
-   SET fence_step = ?5, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
- WHERE resource = ?1
-   AND source = ?2
-   AND fence_token = ?3
-   AND fence_grant = ?4
-   AND fence_step < ?5;
+   SET fence_step = {step}, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+ WHERE resource = {resource}
+   AND source = {source}
+   AND fence_token = {number}
+   AND fence_grant = {grant}
+   AND fence_step < {step};

@@ -1,0 +1,35 @@
+package sqlfence
+
+import (
+	"fmt"
+
+	"github.com/fencerow/fencerow"
+	"github.com/fencerow/fencerow/internal/sqlerr"
+)
+
+// answer translates an error of the database for a statement or commit whose effect would stand by itself.
+func answer(what string, err error) error {
+	switch sqlerr.Of(err) {
+	case sqlerr.Conflict:
+		return fmt.Errorf("%w: %s: %w", fencerow.ErrConflict, what, err)
+	case sqlerr.Unknown:
+		return fmt.Errorf("%w: %s: %w", fencerow.ErrAmbiguous, what, err)
+	}
+	return refused(what, err)
+}
+
+// pending translates an error of the database for a statement in a transaction that is not committed: whatever happened,
+// nothing stands.
+func pending(what string, err error) error {
+	if sqlerr.Of(err) == sqlerr.Conflict {
+		return fmt.Errorf("%w: %s: %w", fencerow.ErrConflict, what, err)
+	}
+	return refused(what, err)
+}
+
+func refused(what string, err error) error {
+	if sqlerr.ReadOnly(err) {
+		return fmt.Errorf("sqlfence: %s: the database accepts no writes; use the primary: %w", what, err)
+	}
+	return fmt.Errorf("sqlfence: %s: %w", what, err)
+}

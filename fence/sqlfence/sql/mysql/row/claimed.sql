@@ -1,0 +1,3 @@
+SELECT {{.Columns}}
+  FROM {{.Table}}
+ WHERE {{.Match}}{{.Lock}}

@@ -1,0 +1,7 @@
+{{- /* For a row that is not there. Whoever inserts it first wins; the other one is told that the key exists, and looks again. */ -}}
+INSERT INTO {{.Table}} ({{.KeyColumns}}{{.ValueColumns}}
+{{- if .Grant}}, {{.Grant}}{{end}}
+{{- if .Step}}, {{.Step}}{{end}}, {{.Token}})
+VALUES ({{.KeyValues}}{{.Values}}
+{{- if .Grant}}, {{.GrantID}}{{end}}
+{{- if .Step}}, {{.StepValue}}{{end}}, {{.Number}})

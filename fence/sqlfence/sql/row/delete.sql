@@ -1,0 +1,7 @@
+DELETE FROM {{.Table}}
+ WHERE {{.Match}}
+   AND {{template "admits" .}}
+{{- range .Where}}
+   AND ({{.}}
+       )
+{{- end}}

@@ -1,0 +1,5 @@
+UPDATE {{.Table}}
+   SET {{if .Grant}}{{.Grant}} = {{.OverrideGrant}}
+     , {{end}}{{if .Step}}{{.Step}} = 0
+     , {{end}}{{.Token}} = {{.OverrideNumber}}
+ WHERE {{.Match}}
