@@ -31,5 +31,5 @@ func refused(what string, err error) error {
 	if sqlerr.ReadOnly(err) {
 		return fmt.Errorf("sqlfence: %s: the database accepts no writes; use the primary: %w", what, err)
 	}
-	return fmt.Errorf("sqlfence: %s: %w", what, err)
+	return fmt.Errorf("sqlfence: %s: %w", what, Refusal(err))
 }

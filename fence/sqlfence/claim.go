@@ -84,6 +84,10 @@ func (c *claim) inTx(ctx context.Context, tx sqlconn.Querier) error {
 		if err := marks[0].refusesClaim(c.stamp, c.table.opts.MaxJump); err != nil {
 			return err
 		}
+		if token := c.stamp.Token(); c.table.dialect.insertID && marks[0].number.Int64 == token.Number() {
+			_, err := c.readClaimed(ctx, tx) // it has claimed before, and nothing was to change
+			return err
+		}
 	}
 	return fmt.Errorf("%w: %s: a trigger or policy of the table keeps the claim from being written", fencerow.ErrRejected, c.what())
 }
@@ -117,18 +121,25 @@ func (c *claim) attemptByPacket(ctx context.Context, on sqlconn.Querier, s state
 	if err != nil {
 		return false, nil, err
 	}
-	if result.InsertID != packetWritten {
+	if result.InsertID != packetWritten && result.Rows == 0 {
 		refusal, _ := packetAnswer(result, c.stamp)
 		if !errors.Is(refusal, fencerow.ErrStale) {
 			refusal = nil // to be looked up
 		}
 		return false, refusal, nil
 	}
+	accepted, err = c.readClaimed(ctx, on)
+	return accepted, nil, err
+}
+
+// readClaimed reads the row behind a claim that was accepted.
+func (c *claim) readClaimed(ctx context.Context, on sqlconn.Querier) (accepted bool, err error) {
 	if len(c.call.columns) == 0 {
-		return true, nil, nil
+		return true, nil
 	}
-	if s, err = c.table.rowStatement("claimed", c.call); err != nil {
-		return true, nil, c.unread(err)
+	s, err := c.table.rowStatement("claimed", c.call)
+	if err != nil {
+		return true, c.unread(err)
 	}
 	found := false
 	err = on.Query(ctx, s.text, s.args, func(scan func(...any) error) error {
@@ -138,7 +149,7 @@ func (c *claim) attemptByPacket(ctx context.Context, on sqlconn.Querier, s state
 	if err == nil && !found {
 		err = errors.New("it was deleted meanwhile")
 	}
-	return true, nil, c.unread(err)
+	return true, c.unread(err)
 }
 
 func (c *claim) unread(err error) error {

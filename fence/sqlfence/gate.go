@@ -132,7 +132,8 @@ func (g *Gate) Shared(ctx context.Context, stamp fencerow.Stamp, resource fencer
 
 // Admit passes the gate within your own transaction, as [Gate.Tx] does, and returns the transaction as one that has passed.
 // It must be your transaction's first statement; commit only if everything after it succeeded. If this grant has not claimed
-// the resource the error is [fencerow.ErrUnclaimed]: roll back and call [Gate.Claim].
+// the resource the error is [fencerow.ErrUnclaimed]: roll back and call [Gate.Claim]. On MySQL it waits for a transaction of an older
+// holder before it says so: claim first.
 func (g *Gate) Admit(ctx context.Context, tx *sql.Tx, stamp fencerow.Stamp, resource fencerow.Resource) (*Tx, error) {
 	return g.AdmitOn(ctx, &transaction{querier: querier{tx, g.dialect.insertID}, tx: tx}, stamp, resource)
 }
@@ -151,8 +152,10 @@ func (g *Gate) AdmitOn(ctx context.Context, tx sqlconn.Tx, stamp fencerow.Stamp,
 
 // passage is when and how a transaction passes the gate.
 type passage interface {
+	before(context.Context, fencerow.Stamp) error            // the transaction
 	enter(context.Context, sqlconn.Tx, fencerow.Stamp) error // before fn
 	leave(context.Context, sqlconn.Tx, fencerow.Stamp) error // after it
+	failed(context.Context, fencerow.Stamp, error) error     // what to answer if it fails
 	recorded() bool                                          // whether the stamp is
 }
 
@@ -162,11 +165,30 @@ type (
 	shared   struct{ g *Gate }
 )
 
+// before looks on MySQL whether the claim is there: its UPDATE locks a row before it compares it, and would wait for an older holder
+// that is frozen. In the transaction a look would fix too early what that sees.
+func (p eager) before(ctx context.Context, s fencerow.Stamp) error {
+	if !p.g.dialect.insertID {
+		return nil
+	}
+	m, err := p.g.stmt.read(ctx, p.g.db, p.g.stmt.look, s.Token().Resource())
+	if err != nil {
+		return pending("look at the gate of "+s.String(), err)
+	}
+	if err := m.Write(fence.Claimed, s); errors.Is(err, fencerow.ErrUnclaimed) {
+		return err
+	}
+	return nil
+}
+
 func (p eager) enter(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) error {
 	return p.g.admit(ctx, tx, s)
 }
-func (p eager) leave(context.Context, sqlconn.Tx, fencerow.Stamp) error { return nil }
-func (p eager) recorded() bool                                          { return true }
+func (p eager) leave(context.Context, sqlconn.Tx, fencerow.Stamp) error     { return nil }
+func (p eager) failed(_ context.Context, _ fencerow.Stamp, err error) error { return err }
+func (p eager) recorded() bool                                              { return true }
+
+func (p atCommit) before(context.Context, fencerow.Stamp) error { return nil }
 
 // enter only looks, so that a stamp which will be refused need not do the work.
 func (p atCommit) enter(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) error {
@@ -179,13 +201,29 @@ func (p atCommit) enter(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) er
 func (p atCommit) leave(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) error {
 	return p.g.admit(ctx, tx, s)
 }
+
+// failed looks whether a newer holder has claimed meanwhile: its writes may be why the work has failed.
+func (p atCommit) failed(ctx context.Context, s fencerow.Stamp, err error) error {
+	m, lookErr := p.g.stmt.read(ctx, p.g.db, p.g.stmt.look, s.Token().Resource())
+	if lookErr != nil {
+		return err
+	}
+	switch refusal := m.Write(fence.Claimed, s); fencerow.VerdictOf(refusal) {
+	case fencerow.Stale, fencerow.TokenReused, fencerow.SourceMismatch:
+		return fmt.Errorf("%w (the work had failed before: %v)", refusal, err)
+	}
+	return err
+}
 func (p atCommit) recorded() bool { return true }
+
+func (p shared) before(context.Context, fencerow.Stamp) error { return nil }
 
 func (p shared) enter(ctx context.Context, tx sqlconn.Tx, s fencerow.Stamp) error {
 	return p.g.share(ctx, tx, s)
 }
-func (p shared) leave(context.Context, sqlconn.Tx, fencerow.Stamp) error { return nil }
-func (p shared) recorded() bool                                          { return false }
+func (p shared) leave(context.Context, sqlconn.Tx, fencerow.Stamp) error     { return nil }
+func (p shared) failed(_ context.Context, _ fencerow.Stamp, err error) error { return err }
+func (p shared) recorded() bool                                              { return false }
 
 func (g *Gate) transact(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource, op fencerow.Operation, p passage, fn func(context.Context, *Tx) error) error {
 	err := stamp.Check(resource)
@@ -199,15 +237,24 @@ func (g *Gate) transact(ctx context.Context, stamp fencerow.Stamp, resource fenc
 func (g *Gate) run(ctx context.Context, stamp fencerow.Stamp, p passage, fn func(context.Context, *Tx) error) error {
 	what := "transaction " + stamp.String()
 	attempt := func() error {
-		return inOwnTx(ctx, g.db, g.opts.Isolation, what, func(tx sqlconn.Tx) error {
+		if err := p.before(ctx, stamp); err != nil {
+			return err
+		}
+		failed := false
+		err := inOwnTx(ctx, g.db, g.opts.Isolation, what, func(tx sqlconn.Tx) error {
 			if err := p.enter(ctx, tx, stamp); err != nil {
 				return err
 			}
 			if err := ofCaller(what, fn(ctx, &Tx{on: tx, stamp: stamp})); err != nil {
+				failed = true
 				return err
 			}
 			return p.leave(ctx, tx, stamp)
 		})
+		if failed {
+			err = p.failed(ctx, stamp, err) // its connection is free again
+		}
+		return err
 	}
 	err := attempt()
 	if !errors.Is(err, fencerow.ErrUnclaimed) {

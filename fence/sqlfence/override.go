@@ -32,16 +32,18 @@ func (g *Gate) Override(ctx context.Context, resource fencerow.Resource, o fence
 	if err := o.Check(); err != nil {
 		return err
 	}
-	return recordOverride(ctx, g.db, g.dialect, resource, gateTable, o, func(tx sqlconn.Tx, what string) (fence.Mark, error) {
-		before, err := g.stmt.read(ctx, tx, g.stmt.state, resource)
-		if err != nil {
-			return before, pending(what, err)
-		}
-		if before.Source == "" && o.Source == "" {
-			return before, fmt.Errorf("fence: override: the gate of %s has no source yet, say which it is to follow", resource)
-		}
-		return before, g.stmt.set(ctx, tx, what, resource, o.Replace(before))
-	})
+	return override{resource: resource, place: gateTable, Override: o,
+		read: func(tx sqlconn.Querier) (fence.Mark, error) {
+			before, err := g.stmt.read(ctx, tx, g.stmt.state, resource)
+			if err == nil && before.Source == "" && o.Source == "" {
+				err = fmt.Errorf("fence: override: the gate of %s has no source yet, say which it is to follow", resource)
+			}
+			return before, err
+		},
+		write: func(tx sqlconn.Querier, after fence.Mark) error {
+			return g.stmt.set(ctx, tx, "override the mark of "+string(resource), resource, after)
+		},
+	}.run(ctx, g.db, g.dialect)
 }
 
 const gateTable = "fencerow_gate"
@@ -62,51 +64,67 @@ func (t *Table) Override(ctx context.Context, key Key, o fence.Override) error {
 		return fmt.Errorf("fence: override: %s needs a unique key, and a transaction of its own", t.schema.Name)
 	}
 	c := call{key: key, number: o.Number}
-	return recordOverride(ctx, t.db, t.dialect, resource, t.schema.Name, o, func(tx sqlconn.Tx, what string) (fence.Mark, error) {
-		marks, err := t.readMarks(ctx, tx, fencerow.Stamp{}, key)
-		if err != nil {
-			return fence.Mark{}, pending(what, err)
-		}
-		if len(marks) == 0 {
-			return fence.Mark{}, fmt.Errorf("%w: no row of %s for %s", fencerow.ErrMissing, t.schema.Name, resource)
-		}
-		before := fence.Mark{Number: marks[0].number.Int64, Step: marks[0].step.Int64, GrantID: marks[0].grant.String}
-		s, err := t.rowStatement("override", c)
-		if err == nil {
-			_, err = tx.Exec(ctx, s.text, s.args...)
-		}
-		if err != nil {
-			err = pending(what, err)
-		}
-		return before, err
-	})
+	return override{resource: resource, place: t.schema.Name, Override: o,
+		read: func(tx sqlconn.Querier) (before fence.Mark, err error) {
+			marks, err := t.readMarks(ctx, tx, fencerow.Stamp{}, key)
+			if err != nil {
+				return before, err
+			}
+			if len(marks) == 0 {
+				return before, fmt.Errorf("%w: no row of %s for %s", fencerow.ErrMissing, t.schema.Name, resource)
+			}
+			return fence.Mark{Number: marks[0].number.Int64, Step: marks[0].step.Int64, GrantID: marks[0].grant.String}, nil
+		},
+		write: func(tx sqlconn.Querier, _ fence.Mark) error {
+			s, err := t.rowStatement("override", c)
+			if err == nil {
+				_, err = tx.Exec(ctx, s.text, s.args...)
+			}
+			return err
+		},
+	}.run(ctx, t.db, t.dialect)
 }
 
-// recordOverride runs set, which returns the mark before, and records what it did.
-func recordOverride(ctx context.Context, db sqlconn.DB, d Dialect, resource fencerow.Resource, place string, o fence.Override,
-	set func(sqlconn.Tx, string) (fence.Mark, error)) error {
+// override sets one mark and records it.
+type override struct {
+	fence.Override
+	resource fencerow.Resource
+	place    string
+	read     func(sqlconn.Querier) (fence.Mark, error) // under its lock
+	write    func(sqlconn.Querier, fence.Mark) error
+}
+
+func (o override) run(ctx context.Context, db sqlconn.DB, d Dialect) error {
 	if err := openTable(ctx, db, d, "override", noOverrides); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("override the mark of %s in %s", resource, place)
+	what := fmt.Sprintf("override the mark of %s in %s", o.resource, o.place)
 	return fence.Resolve(ctx, true, func() error {
 		return inOwnTx(ctx, db, d.rowIsolation(), what, func(tx sqlconn.Tx) error {
-			before, err := set(tx, what)
-			if err != nil {
-				return err
-			}
-			after := o.Replace(before)
-			record := d.named("override_record")
-			_, err = tx.Exec(ctx, record.text, record.args(values{
-				"resource": string(resource), "place": place, "old_source": before.Source, "old_number": before.Number, "old_grant": before.GrantID,
-				"source": after.Source, "number": after.Number, "by": o.By, "why": o.Why,
-			})...)
-			if err != nil {
+			if err := o.inTx(ctx, tx, d); err != nil {
 				return pending(what, err)
 			}
 			return nil
 		})
 	})
+}
+
+// inTx records first: a trigger on the row admits what is on record.
+func (o override) inTx(ctx context.Context, tx sqlconn.Querier, d Dialect) error {
+	before, err := o.read(tx)
+	if err != nil {
+		return err
+	}
+	after := o.Replace(before)
+	record := d.named("override_record")
+	_, err = tx.Exec(ctx, record.text, record.args(values{
+		"resource": string(o.resource), "place": o.place, "old_source": before.Source, "old_number": before.Number, "old_grant": before.GrantID,
+		"source": after.Source, "number": after.Number, "by": o.By, "why": o.Why,
+	})...)
+	if err != nil {
+		return err
+	}
+	return o.write(tx, after)
 }
 
 // Overrides returns the overrides of a resource, in the gate and in the tables of this database, the oldest first.

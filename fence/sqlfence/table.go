@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fencerow/fencerow"
 	"github.com/fencerow/fencerow/fence"
@@ -19,7 +20,8 @@ type Table struct {
 	tx      sqlconn.Querier // of In
 	dialect Dialect
 	schema  Schema
-	unique  bool // whether the key stands for one row at the most
+	unique  bool            // whether the key stands for one row at the most
+	columns map[string]bool // in lower case
 	opts    Options
 	texts   *texts
 	gate    gateStatements // where the marks of deleted rows are
@@ -50,7 +52,11 @@ func OpenTableOn(ctx context.Context, db sqlconn.DB, dialect Dialect, schema Sch
 	if err != nil {
 		return nil, fmt.Errorf("sqlfence: open table %q: %w", schema.Name, err)
 	}
-	t := &Table{db: db, dialect: dialect, schema: schema, unique: found.isUnique(schema.Key), opts: opts.resolve(), texts: new(texts)}
+	t := &Table{db: db, dialect: dialect, schema: schema, unique: found.isUnique(schema.Key), columns: map[string]bool{},
+		opts: opts.resolve(), texts: new(texts)}
+	for name := range found.columns {
+		t.columns[strings.ToLower(name)] = true
+	}
 	if schema.Tombstones {
 		if err := openGate(ctx, db, dialect); err != nil {
 			return nil, err
@@ -188,6 +194,11 @@ func (t *Table) claim(ctx context.Context, stamp fencerow.Stamp, key Key, into I
 	}
 	if t.schema.rule() != fence.Claimed || !t.unique {
 		return fmt.Errorf("sqlfence: a claim on %s needs a unique key, a step column and a grant column; name them in the schema, or use a Gate", t.schema.Name)
+	}
+	for name := range into {
+		if t.dialect.insertID && !t.columns[strings.ToLower(name)] { // others find out in the claim itself, before it has raised the mark
+			return fmt.Errorf("sqlfence: claim %s of %s: the table had no column %q when it was opened", stamp.Token().Resource(), t.schema.Name, name)
+		}
 	}
 	return t.newClaim(stamp, key, into).send(ctx)
 }

@@ -51,12 +51,13 @@ func (w *write) alone(ctx context.Context) error {
 		if err != nil {
 			return answer(w.what(), err)
 		}
+		if result.Rows == 1 {
+			return nil
+		}
 		if w.table.dialect.insertID {
 			if err, known := packetAnswer(result, w.stamp); known {
 				return err
 			}
-		} else if result.Rows == 1 {
-			return nil
 		}
 	}
 	// READ COMMITTED, so that what is read under a lock is what is stored.
@@ -71,12 +72,15 @@ func (w *write) inTx(ctx context.Context, tx sqlconn.Querier) error {
 	if err := w.countsMatches(ctx, tx); err != nil {
 		return err
 	}
+	if w.buries {
+		return w.buryFirst(ctx, tx)
+	}
 	rows, err := w.written(ctx, tx)
 	if err != nil {
 		return pending(w.what(), err)
 	}
 	if rows == w.expect {
-		return w.bury(ctx, tx)
+		return nil
 	}
 	marks, err := w.table.readMarks(ctx, tx, w.stamp, w.key)
 	if err != nil {
@@ -97,7 +101,7 @@ func (w *write) inTx(ctx context.Context, tx sqlconn.Querier) error {
 	}
 	switch {
 	case rows == w.expect:
-		return w.bury(ctx, tx)
+		return nil
 	case rows == 0:
 		return fmt.Errorf("%w: %s", fencerow.ErrRejected, w.what())
 	case rows < w.expect && int64(len(marks)) == w.expect:
@@ -112,8 +116,8 @@ func (w *write) inTx(ctx context.Context, tx sqlconn.Querier) error {
 func (w *write) written(ctx context.Context, tx sqlconn.Querier) (int64, error) {
 	result, err := tx.Exec(ctx, w.statement.text, w.statement.args...)
 	if err == nil && w.table.dialect.insertID && w.single() && !w.buries {
-		// The number of rows may be 0 for a row that was written with what it held already.
-		if result.InsertID == packetWritten {
+		// The number of rows may be 0 for a row that was written with what it held already. A trigger may have used the packet.
+		if result.InsertID == packetWritten || result.Rows == 1 {
 			return 1, nil
 		}
 		return 0, nil
@@ -121,10 +125,10 @@ func (w *write) written(ctx context.Context, tx sqlconn.Querier) (int64, error) 
 	return result.Rows, err
 }
 
-// countsMatches finds out whether a connection of MySQL counts the rows that were found. Only where a write may leave a row as it is,
-// and there are several, does it matter.
+// countsMatches finds out whether a connection of MySQL counts the rows that were found, for a write that may leave a row as it is,
+// where the packet alone does not tell: there are several rows, or a trigger has used it.
 func (w *write) countsMatches(ctx context.Context, tx sqlconn.Querier) error {
-	if !w.table.dialect.insertID || w.single() || !w.table.schema.NotOlder {
+	if !w.table.dialect.insertID || !w.table.schema.NotOlder {
 		return nil
 	}
 	marks, err := w.table.readMarks(ctx, tx, w.stamp, w.key)
@@ -180,11 +184,34 @@ func (w *write) missing(ctx context.Context, tx sqlconn.Querier) error {
 	return pending(w.what(), err)
 }
 
-// bury keeps the mark of a row that was deleted.
-func (w *write) bury(ctx context.Context, tx sqlconn.Querier) error {
-	if !w.buries {
-		return nil
+// buryFirst keeps the mark of a row, and then deletes the row: a trigger may insist on that order. Whatever goes wrong ends the
+// transaction, and with it the mark that was kept for nothing.
+func (w *write) buryFirst(ctx context.Context, tx sqlconn.Querier) error {
+	marks, err := w.table.readMarks(ctx, tx, w.stamp, w.key)
+	switch {
+	case err != nil:
+		return pending(w.what(), err)
+	case len(marks) == 0:
+		return w.missing(ctx, tx)
 	}
+	if err := marks[0].refuses(w.table.schema.rule(), w.stamp); err != nil {
+		return err
+	}
+	if err := w.bury(ctx, tx); err != nil {
+		return err
+	}
+	rows, err := w.written(ctx, tx)
+	switch {
+	case err != nil:
+		return pending(w.what(), err)
+	case rows == 0:
+		return fmt.Errorf("%w: %s", fencerow.ErrRejected, w.what())
+	}
+	return nil
+}
+
+// bury keeps the mark of a row that is to be deleted, which is locked.
+func (w *write) bury(ctx context.Context, tx sqlconn.Querier) error {
 	g, token := w.table.gate, w.stamp.Token()
 	left, err := g.read(ctx, tx, g.state, token.Resource())
 	if err != nil {

@@ -214,14 +214,15 @@ func TestNoUpdateIsLostUnderContention(t *testing.T) {
 	}
 	variants := []variant{{"SQLite", sqlite, nil}, {"SQLite, deferred", deferred, nil}}
 	for _, isolation := range isolations {
-		variants = append(variants, variant{"Postgres, " + isolation.String(), postgres, &sqlfence.Options{Isolation: isolation}})
+		variants = append(variants, variant{"Postgres, " + isolation.String(), postgres, &sqlfence.Options{Isolation: isolation}},
+			variant{"MariaDB, " + isolation.String(), mariadb, &sqlfence.Options{Isolation: isolation}})
 	}
 	for _, v := range variants {
-		for _, form := range []string{"gate", "row"} {
+		for _, form := range []string{"gate", "gate at commit", "row"} {
 			t.Run(v.name+", "+form, func(t *testing.T) {
 				seed := rand.Uint64()
 				b := newBank(t, v.db, v.opts)
-				exec(t, b.db, "CREATE TABLE chain (id bigint PRIMARY KEY, before bigint NOT NULL UNIQUE)")
+				exec(t, b.db, "CREATE TABLE chain (id bigint PRIMARY KEY, read_before bigint NOT NULL UNIQUE)")
 				var applied atomic.Int64
 				var wg sync.WaitGroup
 				for n := range int64(holders) {
@@ -256,9 +257,12 @@ func (c *contender) work(form string, writes int) error {
 	time.Sleep(time.Duration(c.token.Number())*3*time.Millisecond + time.Duration(c.rng.IntN(3000))*time.Microsecond)
 	for range writes {
 		var err error
-		if form == "gate" {
+		switch form {
+		case "gate":
 			err = c.gate.Tx(ctx, c.next(), account, c.readModifyWrite)
-		} else {
+		case "gate at commit":
+			err = c.gate.TxAtCommit(ctx, c.next(), account, c.readModifyWrite)
+		default:
 			err = c.row(ctx)
 		}
 		switch {
@@ -281,10 +285,10 @@ func (c *contender) readModifyWrite(ctx context.Context, tx *sqlfence.Tx) error 
 		return err
 	}
 	time.Sleep(time.Duration(c.rng.IntN(1000)) * time.Microsecond)
-	if _, err := tx.ExecContext(ctx, "INSERT INTO chain (id, before) VALUES ($1, $2)", c.token.Number()*1000+c.step, balance); err != nil {
+	if _, err := tx.ExecContext(ctx, c.rebind("INSERT INTO chain (id, read_before) VALUES ($1, $2)"), c.token.Number()*1000+c.step, balance); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE accounts SET balance = $1 WHERE id = 42", balance-1)
+	_, err := tx.ExecContext(ctx, c.rebind("UPDATE accounts SET balance = $1 WHERE id = 42"), balance-1)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,8 +32,28 @@ var (
 	postgres  = database{"Postgres", sqlfence.Postgres, func(tb testing.TB) *sql.DB { return servers.Postgres(tb) }}
 	sqlite    = database{"SQLite", sqlfence.SQLite, func(tb testing.TB) *sql.DB { return openSQLite(tb, "&_txlock=immediate") }}
 	deferred  = database{"SQLite, deferred", sqlfence.SQLite, func(tb testing.TB) *sql.DB { return openSQLite(tb, "") }}
-	databases = []database{postgres, sqlite, deferred}
+	mariadb   = database{"MariaDB", sqlfence.MySQL, func(tb testing.TB) *sql.DB { return servers.MariaDB(tb) }}
+	databases = []database{postgres, mariadb, sqlite, deferred}
 )
+
+// rebind writes the placeholders of a statement of the tests, which are $1, $2, ..., once each and in order, as the dialect does.
+func (d database) rebind(statement string) string {
+	if d.dialect.Name() != "mysql" {
+		return statement
+	}
+	return regexp.MustCompile(`\$\d`).ReplaceAllString(statement, "?")
+}
+
+// ddl writes a statement of the tests as the dialect does: MySQL quotes names with backquotes and has no keys of type text.
+func (d database) ddl(statement string) string {
+	if d.dialect.Name() != "mysql" {
+		return statement
+	}
+	if strings.Contains(statement, `"my ""odd""`) || statement == `"select"` {
+		statement = strings.NewReplacer(`""`, `"`, `"`, "`").Replace(statement)
+	}
+	return regexp.MustCompile(`\btext\b`).ReplaceAllString(statement, "varchar(200) CHARACTER SET utf8mb4")
+}
 
 func openSQLite(tb testing.TB, params string) *sql.DB {
 	tb.Helper()
@@ -85,12 +106,12 @@ const createAccounts = `CREATE TABLE accounts (
 	balance     bigint NOT NULL DEFAULT 1000,
 	fence_token bigint NOT NULL DEFAULT 0,
 	fence_step  bigint NOT NULL DEFAULT 0,
-	fence_grant text   NOT NULL DEFAULT '')`
+	fence_grant varchar(200) NOT NULL DEFAULT '')`
 
 func newBank(tb testing.TB, d database, opts *sqlfence.Options) *bank {
 	tb.Helper()
 	b := &bank{database: d, db: d.open(tb)}
-	exec(tb, b.db, createAccounts)
+	exec(tb, b.db, d.ddl(createAccounts))
 	exec(tb, b.db, "INSERT INTO accounts (id) VALUES (42)")
 	b.accounts, b.gate = openFences(tb, d, b.db, opts)
 	return b

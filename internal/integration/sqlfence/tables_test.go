@@ -105,7 +105,7 @@ func TestNamesAndKeysOfAllKinds(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				db := d.open(t)
 				for _, statement := range c.create {
-					exec(t, db, statement)
+					exec(t, db, d.ddl(statement))
 				}
 				c.schema.Class = "thing"
 				table, err := sqlfence.OpenTable(t.Context(), db, d.dialect, c.schema, nil)
@@ -121,10 +121,10 @@ func TestNamesAndKeysOfAllKinds(t *testing.T) {
 				if err := table.Claim(t.Context(), token.Stamp(1), c.key, sqlfence.Into{strings.Trim(c.column, `"`): &seen}); err != nil || seen != 0 {
 					t.Fatalf("claim: %v, read %d", err, seen)
 				}
-				if err := table.Update(t.Context(), token.Stamp(1), c.key, sqlfence.Set(c.column+" = ?", 7), sqlfence.Where(c.column+" = ?", 0)); err != nil {
+				if err := table.Update(t.Context(), token.Stamp(1), c.key, sqlfence.Set(d.ddl(c.column)+" = ?", 7), sqlfence.Where(d.ddl(c.column)+" = ?", 0)); err != nil {
 					t.Fatalf("update: %v", err)
 				}
-				wantVerdict(t, table.Update(t.Context(), token.Stamp(1), c.key, sqlfence.Set(c.column+" = 8")), fencerow.Duplicate, "the same stamp")
+				wantVerdict(t, table.Update(t.Context(), token.Stamp(1), c.key, sqlfence.Set(d.ddl(c.column)+" = 8")), fencerow.Duplicate, "the same stamp")
 				if err := table.Claim(t.Context(), token.Stamp(1), c.key, sqlfence.Into{strings.Trim(c.column, `"`): &seen}); err != nil || seen != 7 {
 					t.Errorf("claim again: %v, read %d", err, seen)
 				}
@@ -316,7 +316,7 @@ func emptyFile(t *testing.T) string {
 func TestGateTableOfAnotherShape(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		db := d.open(t)
-		exec(t, db, "CREATE TABLE fencerow_gate (resource text PRIMARY KEY, number bigint)")
+		exec(t, db, d.ddl("CREATE TABLE fencerow_gate (resource text PRIMARY KEY, number bigint)"))
 		_, err := sqlfence.OpenGate(t.Context(), db, d.dialect, nil)
 		wantError(t, err, "another shape", "OpenGate")
 	})
