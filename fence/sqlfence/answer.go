@@ -33,3 +33,13 @@ func refused(what string, err error) error {
 	}
 	return fmt.Errorf("sqlfence: %s: %w", what, Refusal(err))
 }
+
+// Answer translates an error of the database into the fence's answers: [fencerow.ErrConflict], [fencerow.ErrAmbiguous], what a trigger has
+// refused, or a failure. Stands says that the statement's effect would stand by itself, as that of a COMMIT does; a lost connection leaves
+// its outcome unknown then. It is for adapters such as fence/pgxfence.
+func Answer(what string, err error, stands bool) error {
+	if stands {
+		return answer(what, err)
+	}
+	return pending(what, err)
+}
