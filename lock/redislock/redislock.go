@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencerow/fencerow"
 	"github.com/fencerow/fencerow/driver"
+	"github.com/fencerow/fencerow/internal/redisserver"
 	"github.com/fencerow/fencerow/redisconn"
 )
 
@@ -98,7 +99,7 @@ func Open(ctx context.Context, conn redisconn.Conn, opts *Options) (*Service, er
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := s.open(ctx); err != nil {
-		return nil, fmt.Errorf("redislock: open: %w", explain(err))
+		return nil, fmt.Errorf("redislock: open: %w", redisserver.Explain(err))
 	}
 	s.background, s.stop = context.WithCancel(context.Background())
 	s.waiters.init(s)
