@@ -33,6 +33,17 @@ need "" redis-server redis-server
 need "" redis-sentinel redis-sentinel
 need "" java default-jre-headless
 if [ ! -e /usr/share/java/zookeeper.jar ]; then packages+=(zookeeper); fi
+
+# The object store is a Go program that nobody packages. Building it takes minutes, so it is kept.
+store_version=v1.8.0
+store_dir="${XDG_CACHE_HOME:-$HOME/.cache}/fencerow/bin"
+if ! has versitygw && [ ! -x "$store_dir/versitygw" ]; then
+  echo "install.sh: building the object store versitygw $store_version, once"
+  mkdir -p "$store_dir"
+  (cd / && GOFLAGS= GOWORK=off GOBIN="$store_dir" go install "github.com/versity/versitygw/cmd/versitygw@$store_version") ||
+    give_up "versitygw could not be built"
+fi
+
 [ ${#packages[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then

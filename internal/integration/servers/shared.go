@@ -17,6 +17,7 @@ const (
 	EtcdEnv      = "FENCEROW_ETCD"         // host:port
 	ZooKeeperEnv = "FENCEROW_ZOOKEEPER"    // host:port
 	RedisEnv     = "FENCEROW_REDIS"        // host:port
+	S3Env        = "FENCEROW_S3"           // URL of a versitygw with the credentials of versitygw.go
 )
 
 // Server is a running server.
@@ -38,6 +39,7 @@ var Kinds = []Kind{
 	{EtcdEnv, func(ctx context.Context) (Server, error) { return asServer(StartEtcd(ctx, EtcdOptions{})) }},
 	{ZooKeeperEnv, func(ctx context.Context) (Server, error) { return asServer(StartZooKeeper(ctx, 1)) }},
 	{RedisEnv, func(ctx context.Context) (Server, error) { return asServer(StartRedis(ctx)) }},
+	{S3Env, func(ctx context.Context) (Server, error) { return asServer(StartS3(ctx)) }},
 }
 
 // asServer keeps a nil pointer from becoming a Server that is not nil.
