@@ -3,37 +3,45 @@ package fencerowtest_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/fencerow/fencerow/fencerowtest"
 )
 
 // The mistakes that can be planted in the fake fence.
 const (
-	checkThenWrite           = "check, then write"
-	checkThenCommit          = "check, then commit"
-	equalityNotOrder         = "equality instead of order"
-	floatNumbers             = "numbers as floats"
-	textNumbers              = "numbers as text"
-	laxClaim                 = "lax claim"
-	claimThatOnlyReads       = "no claim, it only reads"
-	claimForgetsSteps        = "claim forgets the steps"
-	lastClaimWins            = "last claim wins"
-	writeClaims              = "write claims by itself"
-	grantIsNotCompared       = "grant is not compared"
-	sourceIsNotCompared      = "source is not compared"
-	anyResource              = "token of any resource"
-	zeroTokenAdmitted        = "zero token admitted"
-	zeroRowsIsStale          = "zero rows is stale"
-	nullIsZero               = "NULL is zero"
-	removalForgetsTheMark    = "removal forgets the mark"
-	retryAppliedTwice        = "retry applied twice"
-	earlierStepAdmitted      = "earlier step admitted"
-	ownWriteIsStale          = "own second write is stale"
-	refusalWrites            = "refused write raises the mark"
-	failureIsNotRolledBack   = "failed transaction is not rolled back"
-	failureUsesTheStamp      = "failed transaction uses the stamp up"
-	appliedIsCalledCancelled = "applied write is called cancelled"
-	staleIsForgotten         = "stale answer does not reach the lease"
+	checkThenWrite            = "check, then write"
+	checkThenCommit           = "check, then commit"
+	equalityNotOrder          = "equality instead of order"
+	floatNumbers              = "numbers as floats"
+	textNumbers               = "numbers as text"
+	laxClaim                  = "lax claim"
+	claimThatOnlyReads        = "no claim, it only reads"
+	claimForgetsSteps         = "claim forgets the steps"
+	lastClaimWins             = "last claim wins"
+	writeClaims               = "write claims by itself"
+	grantIsNotCompared        = "grant is not compared"
+	sourceIsNotCompared       = "source is not compared"
+	anyResource               = "token of any resource"
+	zeroTokenAdmitted         = "zero token admitted"
+	zeroRowsIsStale           = "zero rows is stale"
+	nullIsZero                = "NULL is zero"
+	removalForgetsTheMark     = "removal forgets the mark"
+	retryAppliedTwice         = "retry applied twice"
+	earlierStepAdmitted       = "earlier step admitted"
+	ownWriteIsStale           = "own second write is stale"
+	refusalWrites             = "refused write raises the mark"
+	failureIsNotRolledBack    = "failed transaction is not rolled back"
+	failureUsesTheStamp       = "failed transaction uses the stamp up"
+	appliedIsCalledCancelled  = "applied write is called cancelled"
+	staleIsForgotten          = "stale answer does not reach the lease"
+	deleteForgetsTheMark      = "delete forgets the mark"
+	pairIsTwoWrites           = "two values are two writes"
+	anyJumpAdmitted           = "any jump admitted"
+	claimReturnsAnOldValue    = "claim returns an old value"
+	lostReplyIsRefused        = "lost reply is called refused"
+	doubtIsCalledApplied      = "doubt is called applied"
+	lateRequestsAreNotChecked = "late requests are not checked"
 )
 
 // form is a set of features that a fence may have.
@@ -44,7 +52,7 @@ type form struct {
 
 // The forms of a fence, from the strongest to the weakest.
 var (
-	claimed   = form{"claimed", fencerowtest.Features{Claims: true, Steps: true, Sources: true, Missing: true}}
+	claimed   = form{"claimed", fencerowtest.Features{Claims: true, Steps: true, Sources: true, Missing: true, MaxJump: 1 << 62}}
 	stepped   = form{"stepped", fencerowtest.Features{Steps: true, Missing: true}}
 	strict    = form{"strict", fencerowtest.Features{Missing: true}}
 	rewriting = form{"rewriting", fencerowtest.Features{Rewrites: true, Missing: true}}
@@ -99,6 +107,19 @@ var plantedInFences = []struct {
 	{claimThatOnlyReads, "racing-claims-leave-the-newest", claimed},
 	{checkThenWrite, "racing-retries-are-applied-once", claimed},
 	{checkThenWrite, "racing-retries-are-applied-once", stepped},
+	{lastClaimWins, "frozen-before-the-claim", claimed},
+	{claimReturnsAnOldValue, "thawed-before-the-claim", claimed},
+	{laxClaim, "source-that-steps-back", claimed},
+	{pairIsTwoWrites, "transfer-keeps-the-sum", claimed},
+	{anyJumpAdmitted, "implausible-number-refused", claimed},
+	{deleteForgetsTheMark, "delete-keeps-the-mark", claimed},
+	{deleteForgetsTheMark, "delete-keeps-the-mark", stepped},
+	{lostReplyIsRefused, "lost-reply-is-no-refusal", claimed},
+	{lostReplyIsRefused, "lost-reply-is-no-refusal", stepped},
+	{doubtIsCalledApplied, "lost-reply-behind-a-newer-claim", claimed},
+	{lateRequestsAreNotChecked, "late-write-changes-nothing", claimed},
+	{lateRequestsAreNotChecked, "late-write-changes-nothing", strict},
+	{lateRequestsAreNotChecked, "late-step-changes-nothing", claimed},
 	{staleIsForgotten, "stale-cancels-the-lease", claimed},
 	{staleIsForgotten, "stale-cancels-the-lease", strict},
 }
@@ -141,5 +162,7 @@ func fakeFenceHarness(form form, mistake string) fencerowtest.FenceHarness {
 		Features:    form.features,
 		SetNull:     f.setNull,
 		Remove:      f.remove,
+		OpenWired:   f.openWired,
+		Patience:    time.Second,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/fencerow/fencerow"
 	"github.com/fencerow/fencerow/fencerowtest"
@@ -22,6 +23,8 @@ type fakeFence struct {
 
 type fakeRow struct {
 	value, number, step int64
+	first, second       int64 // of transfers
+	claimedValue        int64
 	grant, source       string
 	null                bool
 }
@@ -105,6 +108,44 @@ func (f *fakeFence) Transact(ctx context.Context, s fencerow.Stamp, r fencerow.R
 	return f.settle(ctx, s, err)
 }
 
+// Delete implements [fencerowtest.Deleter].
+func (f *fakeFence) Delete(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) error {
+	err := f.write(ctx, s, r, func(row *fakeRow) error { row.value = 0; return nil })
+	if err == nil && f.mistake == deleteForgetsTheMark {
+		f.mu.Lock()
+		f.rows[r] = &fakeRow{}
+		f.mu.Unlock()
+	}
+	return f.settle(ctx, s, err)
+}
+
+// Transfer implements [fencerowtest.Transferrer].
+func (f *fakeFence) Transfer(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, amount int64) error {
+	if f.mistake != pairIsTwoWrites {
+		return f.settle(ctx, s, f.write(ctx, s, r, func(row *fakeRow) error { row.first -= amount; row.second += amount; return nil }))
+	}
+	err := f.write(ctx, s, r, func(row *fakeRow) error { row.first -= amount; return nil })
+	if err == nil {
+		time.Sleep(time.Millisecond)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		row := f.rows[r]
+		if row.number > s.Token().Number() {
+			err = &fencerow.StaleError{Resource: r, Presented: s.Token().Number(), Stored: row.number}
+		} else {
+			row.second += amount
+		}
+	}
+	return f.settle(ctx, s, err)
+}
+
+// LoadPair implements [fencerowtest.Transferrer].
+func (f *fakeFence) LoadPair(_ context.Context, r fencerow.Resource) (int64, int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rows[r].first, f.rows[r].second, nil
+}
+
 func (f *fakeFence) settle(ctx context.Context, s fencerow.Stamp, err error) error {
 	if f.mistake == staleIsForgotten {
 		return err
@@ -173,10 +214,17 @@ func (f *fakeFence) claim(s fencerow.Stamp, r fencerow.Resource) (int64, error) 
 			return 0, fencerow.ErrTokenReused
 		}
 		row.grant = t.GrantID()
+	case f.features.MaxJump > 0 && row.number > 0 && t.Number()-row.number > f.features.MaxJump && f.mistake != anyJumpAdmitted:
+		return 0, fencerow.ErrImplausible
 	case row.number != t.Number():
 		row.record(s, 0)
 	case f.mistake == claimForgetsSteps:
 		row.step = 0
+	}
+	if f.mistake == claimReturnsAnOldValue {
+		old := row.claimedValue
+		row.claimedValue = row.value
+		return old, nil
 	}
 	return row.value, nil
 }
@@ -254,4 +302,40 @@ func (f *fakeFence) admit(row *fakeRow, s fencerow.Stamp) error {
 		return fencerow.ErrOutOfOrder
 	}
 	return nil
+}
+
+// fakeFenceWire is a fence and the way to its store.
+type fakeFenceWire struct {
+	*fakeFence
+	fakeWay
+
+	doubts map[fencerow.Stamp]bool
+}
+
+func (f *fakeFence) openWired(context.Context) (fencerowtest.Fence, fencerowtest.Wire, error) {
+	w := &fakeFenceWire{fakeFence: f, fakeWay: fakeWay{restored: make(chan struct{})}, doubts: map[fencerow.Stamp]bool{}}
+	return w, w, nil
+}
+
+func (w *fakeFenceWire) Write(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, value int64) (err error) {
+	if w.doubts[s] && w.mistake == doubtIsCalledApplied {
+		return nil
+	}
+	lost := w.send(ctx, func() {
+		if w.mistake == lateRequestsAreNotChecked && ctx.Err() != nil {
+			w.fakeFence.mu.Lock()
+			w.rows[r].value = value
+			w.fakeFence.mu.Unlock()
+			return
+		}
+		err = w.fakeFence.Write(context.WithoutCancel(ctx), s, r, value)
+	})
+	switch {
+	case lost == nil:
+		return err
+	case w.mistake == lostReplyIsRefused:
+		return fencerow.ErrRejected
+	}
+	w.doubts[s] = true
+	return fmt.Errorf("%w: %w", fencerow.ErrAmbiguous, lost)
 }

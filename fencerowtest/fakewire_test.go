@@ -12,7 +12,11 @@ import (
 // fakeWire is a handle of the fake and the way to its server.
 type fakeWire struct {
 	*fakeHandle
+	fakeWay
+}
 
+// fakeWay carries requests, or does not.
+type fakeWay struct {
 	mu       sync.Mutex
 	losing   bool
 	holding  bool
@@ -21,15 +25,15 @@ type fakeWire struct {
 
 func (f *fakeServer) openWired(ctx context.Context) (driver.LockService, fencerowtest.Wire, error) {
 	svc, err := f.open(ctx)
-	w := &fakeWire{fakeHandle: svc.(*fakeHandle), restored: make(chan struct{})}
+	w := &fakeWire{fakeHandle: svc.(*fakeHandle), fakeWay: fakeWay{restored: make(chan struct{})}}
 	return w, w, err
 }
 
-func (w *fakeWire) LoseReplies()  { w.set(true, false) }
-func (w *fakeWire) HoldRequests() { w.set(false, true) }
-func (w *fakeWire) Restore()      { w.set(false, false) }
+func (w *fakeWay) LoseReplies()  { w.set(true, false) }
+func (w *fakeWay) HoldRequests() { w.set(false, true) }
+func (w *fakeWay) Restore()      { w.set(false, false) }
 
-func (w *fakeWire) set(losing, holding bool) {
+func (w *fakeWay) set(losing, holding bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.losing, w.holding = losing, holding
@@ -40,7 +44,7 @@ func (w *fakeWire) set(losing, holding bool) {
 }
 
 // send carries one request. One that is held arrives later, whether or not anybody waits for its answer.
-func (w *fakeWire) send(ctx context.Context, request func()) error {
+func (w *fakeWay) send(ctx context.Context, request func()) error {
 	w.mu.Lock()
 	losing, holding, restored := w.losing, w.holding, w.restored
 	w.mu.Unlock()

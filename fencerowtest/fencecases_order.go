@@ -154,6 +154,25 @@ func numbersAreExact(p *fenceProbe) {
 	p.stale(nine.tryWrite(666), 9, 10, "number 9 against 10, which compare the other way as text")
 }
 
+func implausibleNumberIsRefused(p *fenceProbe) {
+	jump := p.h.Features.MaxJump
+	p.need(jump > 0, "the fence was opened without a largest jump")
+	p.need(p.h.Features.Claims, noClaims)
+	r := p.resource()
+	const first = 1 << 40
+	h := p.grant(r, first) // the first may have any number
+	h.claim()
+	h.write(1)
+	p.grant(r, first+jump+1).refusedClaim(fencerow.Implausible, "a claim of a number that is too far above the mark")
+	p.grant(r, math.MaxInt64).refusedClaim(fencerow.Implausible, "a claim of the largest number")
+	p.stores(r, 1, first, "after the claims of implausible numbers")
+	h.write(2)
+	next := p.grant(r, first+jump)
+	next.claim()
+	next.write(3)
+	p.stores(r, 3, first+jump, "after the largest jump that is allowed")
+}
+
 func missingIsNotStale(p *fenceProbe) {
 	p.need(p.h.Features.Missing, "a resource is made by its first claim")
 	there := p.resource()
@@ -200,6 +219,7 @@ func markSurvivesRemoval(p *fenceProbe) {
 func deleteKeepsTheMark(p *fenceProbe) {
 	deleter, ok := p.fence.(Deleter)
 	p.need(ok, "nothing is deleted under a stamp")
+	p.need(p.h.Features.Steps, noSteps)
 	r := p.resource()
 	older, newer := p.grant(r, 34), p.grant(r, 120)
 	older.claim()

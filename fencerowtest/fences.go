@@ -33,6 +33,14 @@ type Deleter interface {
 	Delete(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource) error
 }
 
+// Transferrer is implemented by a [Fence] that changes two values of a resource, in different places, under one stamp.
+type Transferrer interface {
+	// Transfer takes an amount from the first value and adds it to the second.
+	Transfer(ctx context.Context, stamp fencerow.Stamp, resource fencerow.Resource, amount int64) error
+	// LoadPair returns both values, which begin at 0.
+	LoadPair(ctx context.Context, resource fencerow.Resource) (first, second int64, err error)
+}
+
 // Features declares what a fence offers. The kit holds it to that and reports the rest as not offered.
 type Features struct {
 	Claims   bool // an older holder is refused from the newer one's claim on, a write needs a claim, and of two grants with one number one is accepted
@@ -43,6 +51,8 @@ type Features struct {
 	// Unserialized says that the check and the write are two requests. What an older holder writes while a newer one claims may be
 	// answered as applied, and nobody will read it.
 	Unserialized bool
+	// MaxJump is the largest jump of a claim with which the fence was opened, 0 for any.
+	MaxJump int64
 }
 
 // FenceHarness is how the kit reaches a fence.
@@ -60,6 +70,12 @@ type FenceHarness struct {
 	// Remove deletes the protected value in the way that the fence survives, and makes it anew with the value 0. Nil where the
 	// mark goes with the value.
 	Remove func(context.Context, fencerow.Resource) error
+	// OpenWired returns the fence as Open does, whose way to the store is in the hands of the case. Nil where there is no way in
+	// between.
+	OpenWired func(context.Context) (Fence, Wire, error)
+	// Patience is how long a case waits for what should come at once, on a machine that is busy with other things.
+	// Default: 5 s.
+	Patience time.Duration
 	// Except names cases that this subject cannot be held to, each with the reason, such as what an emulator lacks. They are
 	// reported as not offered.
 	Except map[string]string
@@ -95,6 +111,9 @@ type fenceCase struct {
 
 // checks binds the cases to the fence.
 func (h FenceHarness) checks() []check {
+	if h.Patience == 0 {
+		h.Patience = 5 * time.Second
+	}
 	checks := make([]check, len(fenceCases))
 	for i, c := range fenceCases {
 		checks[i] = check{Case: c.Case, seed: h.Seed, limit: time.Minute, body: func(p *probe) {
