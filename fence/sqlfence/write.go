@@ -132,8 +132,11 @@ func (w *write) countsMatches(ctx context.Context, tx sqlconn.Querier) error {
 		return nil
 	}
 	marks, err := w.table.readMarks(ctx, tx, w.stamp, w.key)
-	if err != nil || len(marks) == 0 {
-		return err
+	if err != nil {
+		return pending(w.what(), err)
+	}
+	if len(marks) == 0 || worst(marks, fence.NotOlder, w.stamp) != nil {
+		return nil // there is another answer
 	}
 	s, err := w.table.rowStatement("matched", call{stamp: w.stamp, key: w.key})
 	if err != nil {

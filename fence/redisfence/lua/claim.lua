@@ -1,15 +1,21 @@
 -- ARGV 5: the largest jump, or nothing. From ARGV 6 on: the commands that read.
 
+-- digit returns the digit of a decimal number at a place, counted from its end.
+local function digit(number, place)
+  if place >= #number then return 0 end
+  return tonumber(string.sub(number, #number - place, #number - place))
+end
+
 -- sum adds decimal numbers digit by digit.
 local function sum(a, b)
-  local digits, carry = {}, 0
-  for i = 0, math.max(#a, #b) - 1 do
-    local n = (tonumber(string.sub(a, #a - i, #a - i)) or 0) + (tonumber(string.sub(b, #b - i, #b - i)) or 0) + carry
-    table.insert(digits, 1, n % 10)
+  local text, carry = '', 0
+  for place = 0, math.max(#a, #b) - 1 do
+    local n = digit(a, place) + digit(b, place) + carry
     carry = n >= 10 and 1 or 0
+    text = string.format('%d', n - 10 * carry) .. text
   end
-  if carry == 1 then table.insert(digits, 1, 1) end
-  return table.concat(digits)
+  if carry == 1 then text = '1' .. text end
+  return text
 end
 
 local own = source == ARGV[1] and number == ARGV[2] and grant == ARGV[3]

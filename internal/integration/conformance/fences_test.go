@@ -12,30 +12,44 @@ import (
 	"github.com/fencerow/fencerow/fence/sqlfence"
 	"github.com/fencerow/fencerow/fencerowtest"
 	"github.com/fencerow/fencerow/internal/integration/servers"
+	"github.com/fencerow/fencerow/internal/integration/wire"
 )
 
 // database is a dialect with a database of its own.
 type database struct {
-	name    string
-	dialect sqlfence.Dialect
-	open    func(*testing.T) *sql.DB
+	name       string
+	dialect    sqlfence.Dialect
+	driverName string
+	dsn        func(*testing.T) string
 }
 
 var databases = []database{
-	{"SQLite", sqlfence.SQLite, func(t *testing.T) *sql.DB { return openSQLite(t, newFile(t)) }},
-	{"Postgres", sqlfence.Postgres, func(t *testing.T) *sql.DB { return servers.Postgres(t) }},
-	{"MariaDB, changed rows", sqlfence.MySQL, func(t *testing.T) *sql.DB { return openMariaDB(t, "clientFoundRows=false") }},
-	{"MariaDB, found rows", sqlfence.MySQL, func(t *testing.T) *sql.DB { return openMariaDB(t, "clientFoundRows=true") }},
+	{"SQLite", sqlfence.SQLite, "sqlite", func(t *testing.T) string { return sqliteDSN(newFile(t)) }},
+	{"Postgres", sqlfence.Postgres, "pgx", func(t *testing.T) string { return servers.PostgresURL(t) }},
+	{"MariaDB, changed rows", sqlfence.MySQL, "mysql", func(t *testing.T) string { return servers.MariaDBDSN(t) + "?clientFoundRows=false" }},
+	{"MariaDB, found rows", sqlfence.MySQL, "mysql", func(t *testing.T) string { return servers.MariaDBDSN(t) + "?clientFoundRows=true" }},
 }
 
-func openMariaDB(t *testing.T, params string) *sql.DB {
+func (d database) open(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("mysql", servers.MariaDBDSN(t)+"?"+params)
+	db, err := sql.Open(d.driverName, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return db
+}
+
+// wired opens a fence as open does, through a wire. SQLite has no way in between.
+func (a accounts) wired(t *testing.T, open func(context.Context, *sql.DB) (fencerowtest.Fence, error)) func(context.Context) (fencerowtest.Fence, fencerowtest.Wire, error) {
+	if a.driverName == "sqlite" {
+		return nil
+	}
+	return func(ctx context.Context) (fencerowtest.Fence, fencerowtest.Wire, error) {
+		w := wire.Start(t, host.FindString(a.address))
+		fence, err := open(ctx, a.database.open(t, host.ReplaceAllString(a.address, w.Addr())))
+		return fence, w, err
+	}
 }
 
 // rebind writes the placeholders of a statement of the tests, which are $1, $2, ..., once each and in order, as the dialect does.
@@ -91,14 +105,17 @@ func exec(t *testing.T, db *sql.DB, statement string, args ...any) {
 // accounts has the statements of the harness, which go around the fence.
 type accounts struct {
 	database
-	db     *sql.DB
-	insert func(context.Context) (fencerow.Resource, error)
+	address string
+	db      *sql.DB
+	insert  func(context.Context) (fencerow.Resource, error)
 }
 
 func newAccounts(t *testing.T, d database) accounts {
-	db := d.open(t)
+	address := d.dsn(t)
+	db := d.open(t, address)
 	exec(t, db, createAccounts)
-	return accounts{database: d, db: db, insert: func(ctx context.Context) (fencerow.Resource, error) {
+	exec(t, db, "CREATE TABLE pairs (id varchar(200) NOT NULL PRIMARY KEY, value bigint NOT NULL)")
+	return accounts{database: d, address: address, db: db, insert: func(ctx context.Context) (fencerow.Resource, error) {
 		id := rand.Text()
 		_, err := db.ExecContext(ctx, d.rebind("INSERT INTO account_balances (account_id) VALUES ($1)"), id)
 		return fencerow.Resource("account/" + id), err
@@ -109,13 +126,19 @@ func holdTable(t *testing.T, d database, schema sqlfence.Schema, features fencer
 	t.Parallel()
 	a := newAccounts(t, d)
 	schema.Name, schema.Class, schema.Key = "account_balances", "account", []string{"account_id"}
-	table, err := sqlfence.OpenTable(t.Context(), a.db, d.dialect, schema, nil)
-	if err != nil {
-		t.Fatal(err)
+	var opts sqlfence.Options
+	if features.Claims {
+		features.MaxJump = 1 << 62
+		opts.MaxJump = features.MaxJump
+	}
+	open := func(ctx context.Context, db *sql.DB) (fencerowtest.Fence, error) {
+		table, err := sqlfence.OpenTable(ctx, db, d.dialect, schema, &opts)
+		return rowFence{a, table}, err
 	}
 	fencerowtest.TestFence(t, fencerowtest.FenceHarness{
 		Name:        "sqlfence.Table on " + d.name,
-		Open:        func(context.Context) (fencerowtest.Fence, error) { return rowFence{a, table}, nil },
+		Open:        func(ctx context.Context) (fencerowtest.Fence, error) { return open(ctx, a.db) },
+		OpenWired:   a.wired(t, open),
 		NewResource: a.insert,
 		Features:    features,
 		SetNull: func(ctx context.Context, r fencerow.Resource) error {
@@ -192,15 +215,16 @@ func (f putFence) Load(ctx context.Context, r fencerow.Resource) (value, number 
 func holdGate(t *testing.T, d database, isolation sql.IsolationLevel, atCommit bool) {
 	t.Parallel()
 	a := newAccounts(t, d)
-	gate, err := sqlfence.OpenGate(t.Context(), a.db, d.dialect, &sqlfence.Options{Isolation: isolation})
-	if err != nil {
-		t.Fatal(err)
+	open := func(ctx context.Context, db *sql.DB) (fencerowtest.Fence, error) {
+		gate, err := sqlfence.OpenGate(ctx, db, d.dialect, &sqlfence.Options{Isolation: isolation, MaxJump: 1 << 62})
+		return gateFence{a, db, gate, atCommit}, err
 	}
 	fencerowtest.TestFence(t, fencerowtest.FenceHarness{
 		Name:        "sqlfence.Gate on " + d.name,
-		Open:        func(context.Context) (fencerowtest.Fence, error) { return gateFence{a, gate, atCommit}, nil },
+		Open:        func(ctx context.Context) (fencerowtest.Fence, error) { return open(ctx, a.db) },
+		OpenWired:   a.wired(t, open),
 		NewResource: a.insert,
-		Features:    fencerowtest.Features{Claims: true, Steps: true, Sources: true},
+		Features:    fencerowtest.Features{Claims: true, Steps: true, Sources: true, MaxJump: 1 << 62},
 		Remove: func(ctx context.Context, r fencerow.Resource) error {
 			if _, err := a.db.ExecContext(ctx, a.rebind("DELETE FROM account_balances WHERE account_id = $1"), r.ID()); err != nil {
 				return err
@@ -214,6 +238,7 @@ func holdGate(t *testing.T, d database, isolation sql.IsolationLevel, atCommit b
 // gateFence drives a gate. Reading is a transaction of its own behind the claim, as an application would do it.
 type gateFence struct {
 	accounts
+	through  *sql.DB // the gate's own
 	gate     *sqlfence.Gate
 	atCommit bool
 }
@@ -238,11 +263,7 @@ func (f gateFence) Transact(ctx context.Context, s fencerow.Stamp, r fencerow.Re
 	if err := f.unclaimed(ctx, s, r); err != nil {
 		return err
 	}
-	run := f.gate.Tx
-	if f.atCommit {
-		run = f.gate.TxAtCommit
-	}
-	return run(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
+	return f.run(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
 		for _, value := range values {
 			if _, err := tx.ExecContext(ctx, f.rebind("UPDATE account_balances SET balance = $1 WHERE account_id = $2"), value, r.ID()); err != nil {
 				return err
@@ -252,10 +273,45 @@ func (f gateFence) Transact(ctx context.Context, s fencerow.Stamp, r fencerow.Re
 	})
 }
 
+func (f gateFence) run(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, fn func(context.Context, *sqlfence.Tx) error) error {
+	if f.atCommit {
+		return f.gate.TxAtCommit(ctx, s, r, fn)
+	}
+	return f.gate.Tx(ctx, s, r, fn)
+}
+
+// Transfer implements [fencerowtest.Transferrer], between two tables.
+func (f gateFence) Transfer(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, amount int64) error {
+	return f.run(ctx, s, r, func(ctx context.Context, tx *sqlfence.Tx) error {
+		for _, statement := range []string{
+			"UPDATE account_balances SET balance = balance - $1 WHERE account_id = $2",
+			"UPDATE pairs SET value = value + $1 WHERE id = $2",
+		} {
+			result, err := tx.ExecContext(ctx, f.rebind(statement), amount, r.ID())
+			if err != nil {
+				return err
+			}
+			if n, err := result.RowsAffected(); n == 1 || err != nil {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, f.rebind("INSERT INTO pairs (id, value) VALUES ($1, $2)"), r.ID(), amount); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// LoadPair implements [fencerowtest.Transferrer].
+func (f gateFence) LoadPair(ctx context.Context, r fencerow.Resource) (first, second int64, err error) {
+	err = f.db.QueryRowContext(ctx, f.rebind("SELECT balance, COALESCE((SELECT value FROM pairs WHERE id = $1), 0) FROM account_balances WHERE account_id = $2"), r.ID(), r.ID()).Scan(&first, &second)
+	return first, second, err
+}
+
 // unclaimed returns ErrUnclaimed if that is what the gate says. Any other answer is left to the transaction itself, and so is
 // telling the lease: it asks with a stamp that no lease has issued.
 func (f gateFence) unclaimed(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) error {
-	tx, err := f.db.BeginTx(ctx, nil)
+	tx, err := f.through.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}

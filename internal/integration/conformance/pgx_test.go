@@ -13,27 +13,47 @@ import (
 	"github.com/fencerow/fencerow/fence/sqlfence"
 	"github.com/fencerow/fencerow/fencerowtest"
 	"github.com/fencerow/fencerow/internal/integration/servers"
+	"github.com/fencerow/fencerow/internal/integration/wire"
 )
 
 func TestPgxFencesConform(t *testing.T) {
 	for name, hold := range map[string]func(*testing.T, pgxAccounts){"row": holdPgxTable, "gate": holdPgxGate, "batch": holdPgxBatch} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pool, err := pgxpool.New(t.Context(), servers.PostgresURL(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(pool.Close)
+			address := servers.PostgresURL(t)
+			pool := openPool(t, address)
 			if _, err := pool.Exec(t.Context(), createAccounts); err != nil {
 				t.Fatal(err)
 			}
-			hold(t, pgxAccounts{pool})
+			hold(t, pgxAccounts{pool, address})
 		})
 	}
 }
 
+func openPool(t *testing.T, address string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
 // pgxAccounts has the statements of the harness, which go around the fence.
-type pgxAccounts struct{ pool *pgxpool.Pool }
+type pgxAccounts struct {
+	pool    *pgxpool.Pool
+	address string
+}
+
+// wired opens a fence as open does, through a wire.
+func (a pgxAccounts) wired(t *testing.T, open func(context.Context, *pgxpool.Pool) (fencerowtest.Fence, error)) func(context.Context) (fencerowtest.Fence, fencerowtest.Wire, error) {
+	return func(ctx context.Context) (fencerowtest.Fence, fencerowtest.Wire, error) {
+		w := wire.Start(t, host.FindString(a.address))
+		fence, err := open(ctx, openPool(t, host.ReplaceAllString(a.address, w.Addr())))
+		return fence, w, err
+	}
+}
 
 func (a pgxAccounts) insert(ctx context.Context) (fencerow.Resource, error) {
 	id := rand.Text()
@@ -44,17 +64,17 @@ func (a pgxAccounts) insert(ctx context.Context) (fencerow.Resource, error) {
 var pgxSchema = sqlfence.Schema{Name: "account_balances", Class: "account", Key: []string{"account_id"}, Step: "fence_step", Grant: "fence_grant"}
 
 func holdPgxTable(t *testing.T, a pgxAccounts) {
-	table, err := pgxfence.OpenTable(t.Context(), a.pool, pgxSchema, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.hold(t, "pgxfence.Table", pgxRow{a, table})
+	a.hold(t, "pgxfence.Table", func(ctx context.Context, pool *pgxpool.Pool) (fencerowtest.Fence, error) {
+		table, err := pgxfence.OpenTable(ctx, pool, pgxSchema, nil)
+		return pgxRow{a, table}, err
+	})
 }
 
-func (a pgxAccounts) hold(t *testing.T, name string, fence fencerowtest.Fence) {
+func (a pgxAccounts) hold(t *testing.T, name string, open func(context.Context, *pgxpool.Pool) (fencerowtest.Fence, error)) {
 	fencerowtest.TestFence(t, fencerowtest.FenceHarness{
 		Name:        name,
-		Open:        func(context.Context) (fencerowtest.Fence, error) { return fence, nil },
+		Open:        func(ctx context.Context) (fencerowtest.Fence, error) { return open(ctx, a.pool) },
+		OpenWired:   a.wired(t, open),
 		NewResource: a.insert,
 		Features:    fencerowtest.Features{Claims: true, Steps: true, Missing: true},
 		SetNull: func(ctx context.Context, r fencerow.Resource) error {
@@ -85,31 +105,34 @@ func (f pgxRow) Load(ctx context.Context, r fencerow.Resource) (value, number in
 
 // holdPgxBatch holds an update that is sent in a batch of one, in a transaction.
 func holdPgxBatch(t *testing.T, a pgxAccounts) {
-	table, err := pgxfence.OpenTable(t.Context(), a.pool, pgxSchema, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.hold(t, "pgxfence.Table, batches", pgxBatch{pgxRow{a, table}})
+	a.hold(t, "pgxfence.Table, batches", func(ctx context.Context, pool *pgxpool.Pool) (fencerowtest.Fence, error) {
+		table, err := pgxfence.OpenTable(ctx, pool, pgxSchema, nil)
+		return pgxBatch{pgxRow{a, table}, pool}, err
+	})
 }
 
-type pgxBatch struct{ pgxRow }
+type pgxBatch struct {
+	pgxRow
+	through *pgxpool.Pool
+}
 
 func (f pgxBatch) Write(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, value int64) error {
 	var batch pgxfence.Batch
 	if _, err := f.table.Queue(&batch, s, sqlfence.Key{r.ID()}, sqlfence.Set("balance = ?", value)); err != nil {
 		return err
 	}
-	return pgxfence.Send(ctx, f.pool, &batch)
+	return pgxfence.Send(ctx, f.through, &batch)
 }
 
 func holdPgxGate(t *testing.T, a pgxAccounts) {
-	gate, err := pgxfence.OpenGate(t.Context(), a.pool, nil)
-	if err != nil {
-		t.Fatal(err)
+	open := func(ctx context.Context, pool *pgxpool.Pool) (fencerowtest.Fence, error) {
+		gate, err := pgxfence.OpenGate(ctx, pool, nil)
+		return pgxGate{a, pool, gate}, err
 	}
 	fencerowtest.TestFence(t, fencerowtest.FenceHarness{
 		Name:        "pgxfence.Gate",
-		Open:        func(context.Context) (fencerowtest.Fence, error) { return pgxGate{a, gate}, nil },
+		Open:        func(ctx context.Context) (fencerowtest.Fence, error) { return open(ctx, a.pool) },
+		OpenWired:   a.wired(t, open),
 		NewResource: a.insert,
 		Features:    fencerowtest.Features{Claims: true, Steps: true, Sources: true},
 	})
@@ -117,7 +140,8 @@ func holdPgxGate(t *testing.T, a pgxAccounts) {
 
 type pgxGate struct {
 	pgxAccounts
-	gate *pgxfence.Gate
+	through *pgxpool.Pool // the gate's own
+	gate    *pgxfence.Gate
 }
 
 func (f pgxGate) Claim(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) (value int64, err error) {
@@ -150,7 +174,7 @@ func (f pgxGate) Transact(ctx context.Context, s fencerow.Stamp, r fencerow.Reso
 }
 
 func (f pgxGate) unclaimed(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) error {
-	tx, err := f.pool.Begin(ctx)
+	tx, err := f.through.Begin(ctx)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/fencerow/fencerow/fence/redisfence"
 	"github.com/fencerow/fencerow/fencerowtest"
 	"github.com/fencerow/fencerow/internal/integration/servers"
+	"github.com/fencerow/fencerow/internal/integration/wire"
 	"github.com/fencerow/fencerow/redisconn"
 )
 
@@ -31,17 +33,32 @@ func TestRedisFenceConforms(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = client.Close() })
-			fence, err := redisfence.Open(t.Context(), conn, &redisfence.Options{Namespace: "kit:" + rand.Text()})
-			if err != nil {
-				t.Fatal(err)
+			namespace := "kit:" + rand.Text()
+			openOver := func(ctx context.Context, over redisconn.Conn) (fencerowtest.Fence, error) {
+				fence, err := redisfence.Open(ctx, over, &redisfence.Options{Namespace: namespace, MaxJump: 1 << 62})
+				return redisFence{fence, conn}, err
+			}
+			var openWired func(context.Context) (fencerowtest.Fence, fencerowtest.Wire, error)
+			if !strings.Contains(name, "cluster") { // whose clients go to the addresses that the servers name
+				openWired = func(ctx context.Context) (fencerowtest.Fence, fencerowtest.Wire, error) {
+					w := wire.Start(t, c.endpoints(t)[0])
+					over, client, err := c.dial(w.Addr())
+					if err != nil {
+						return nil, nil, err
+					}
+					t.Cleanup(func() { _ = client.Close() })
+					fence, err := openOver(ctx, over)
+					return fence, w, err
+				}
 			}
 			fencerowtest.TestFence(t, fencerowtest.FenceHarness{
-				Name: "redisfence over " + name,
-				Open: func(context.Context) (fencerowtest.Fence, error) { return redisFence{fence, conn}, nil },
+				Name:      "redisfence over " + name,
+				Open:      func(ctx context.Context) (fencerowtest.Fence, error) { return openOver(ctx, conn) },
+				OpenWired: openWired,
 				NewResource: func(context.Context) (fencerow.Resource, error) {
 					return fencerow.Resource("kit/{" + rand.Text() + "}%"), nil
 				},
-				Features: fencerowtest.Features{Claims: true, Steps: true, Sources: true},
+				Features: fencerowtest.Features{Claims: true, Steps: true, Sources: true, MaxJump: 1 << 62},
 			})
 		})
 	}
@@ -80,6 +97,29 @@ func (f redisFence) Write(ctx context.Context, s fencerow.Stamp, r fencerow.Reso
 func (f redisFence) Delete(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) error {
 	_, err := f.fence.Write(ctx, s, r, redisconn.Command{"DEL", f.key(r)})
 	return err
+}
+
+// Transfer implements [fencerowtest.Transferrer].
+func (f redisFence) Transfer(ctx context.Context, s fencerow.Stamp, r fencerow.Resource, amount int64) error {
+	by := strconv.FormatInt(amount, 10)
+	_, err := f.fence.Write(ctx, s, r, redisconn.Command{"DECRBY", f.key(r), by}, redisconn.Command{"HINCRBY", f.fence.Key(r, "pair"), "second", by})
+	return err
+}
+
+// LoadPair implements [fencerowtest.Transferrer].
+func (f redisFence) LoadPair(ctx context.Context, r fencerow.Resource) (first, second int64, err error) {
+	reply, err := f.load(ctx, r)
+	if err != nil {
+		return 0, 0, err
+	}
+	key := f.fence.Key(r, "pair")
+	replies, err := f.conn.Do(ctx, key, redisconn.Command{"HGET", key, "second"})
+	if err != nil {
+		return 0, 0, err
+	}
+	first, firstErr := number(reply)
+	second, secondErr := number(replies[0])
+	return first, second, errors.Join(firstErr, secondErr)
 }
 
 func (f redisFence) Load(ctx context.Context, r fencerow.Resource) (value, mark int64, err error) {

@@ -13,46 +13,58 @@ import (
 	"github.com/fencerow/fencerow/fencerowtest"
 	"github.com/fencerow/fencerow/internal/integration/objectstore"
 	"github.com/fencerow/fencerow/internal/integration/servers"
+	"github.com/fencerow/fencerow/internal/integration/wire"
 )
 
 // buckets are the object stores, each with a bucket of the test's own.
-var buckets = map[string]func(*testing.T) (s3fence.Client, string){
-	"double": func(t *testing.T) (s3fence.Client, string) {
+var buckets = map[string]func(*testing.T) (address, bucket string){
+	"double": func(t *testing.T) (string, string) {
 		store := new(objectstore.Store)
 		store.CreateBucket("bucket")
 		return store.Serve(t), "bucket"
 	},
-	"versitygw": func(t *testing.T) (s3fence.Client, string) { return servers.Bucket(t) },
+	"versitygw": func(t *testing.T) (string, string) { return servers.Bucket(t) },
+}
+
+// throughWire returns how to open a fence of a store through a wire.
+func throughWire(t *testing.T, address string, open func(context.Context, s3fence.Client) (fencerowtest.Fence, error)) func(context.Context) (fencerowtest.Fence, fencerowtest.Wire, error) {
+	return func(ctx context.Context) (fencerowtest.Fence, fencerowtest.Wire, error) {
+		w := wire.Start(t, host.FindString(address))
+		fence, err := open(ctx, objectstore.Client(host.ReplaceAllString(address, w.Addr())))
+		return fence, w, err
+	}
 }
 
 func TestS3FencesConform(t *testing.T) {
 	for name, open := range buckets {
 		t.Run(name+", manifest", func(t *testing.T) {
 			t.Parallel()
-			client, bucket := open(t)
-			store, err := s3fence.Open(t.Context(), client, bucket, nil)
-			if err != nil {
-				t.Fatal(err)
+			address, bucket := open(t)
+			openBy := func(ctx context.Context, client s3fence.Client) (fencerowtest.Fence, error) {
+				store, err := s3fence.Open(ctx, client, bucket, &s3fence.Options{MaxJump: 1 << 62})
+				return s3Store{store}, err
 			}
 			fencerowtest.TestFence(t, fencerowtest.FenceHarness{
 				Name:        "s3fence.Store on " + name,
-				Open:        func(context.Context) (fencerowtest.Fence, error) { return s3Store{store}, nil },
+				Open:        func(ctx context.Context) (fencerowtest.Fence, error) { return openBy(ctx, objectstore.Client(address)) },
+				OpenWired:   throughWire(t, address, openBy),
 				NewResource: oddName,
-				Features:    fencerowtest.Features{Claims: true, Steps: true, Sources: true},
+				Features:    fencerowtest.Features{Claims: true, Steps: true, Sources: true, MaxJump: 1 << 62},
 			})
 		})
 		t.Run(name+", keyed", func(t *testing.T) {
 			t.Parallel()
-			client, bucket := open(t)
-			keyed, err := s3fence.OpenKeyed(client, bucket, nil)
-			if err != nil {
-				t.Fatal(err)
+			address, bucket := open(t)
+			openBy := func(_ context.Context, client s3fence.Client) (fencerowtest.Fence, error) {
+				keyed, err := s3fence.OpenKeyed(client, bucket, &s3fence.Options{MaxJump: 1 << 62})
+				return s3Keyed{keyed}, err
 			}
 			fencerowtest.TestFence(t, fencerowtest.FenceHarness{
 				Name:        "s3fence.Keyed on " + name,
-				Open:        func(context.Context) (fencerowtest.Fence, error) { return s3Keyed{keyed}, nil },
+				Open:        func(ctx context.Context) (fencerowtest.Fence, error) { return openBy(ctx, objectstore.Client(address)) },
+				OpenWired:   throughWire(t, address, openBy),
 				NewResource: oddName,
-				Features:    fencerowtest.Features{Claims: true, Steps: true, Unserialized: true},
+				Features:    fencerowtest.Features{Claims: true, Steps: true, Unserialized: true, MaxJump: 1 << 62},
 			})
 		})
 	}

@@ -9,22 +9,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// Serve serves the store until the test ends, and returns a client for it.
-func (s *Store) Serve(tb testing.TB) *s3.Client {
+// Key and Secret are the credentials of every store of the tests.
+const (
+	Key    = "ak"
+	Secret = "sksksksksk"
+)
+
+// Serve serves the store until the test ends, and returns its URL.
+func (s *Store) Serve(tb testing.TB) string {
 	tb.Helper()
 	server := httptest.NewServer(s)
-	server.Config.ErrorLog = nil
 	tb.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	return Client(server.URL, "ak", "sksksksksk")
+	return server.URL
 }
 
-// Client returns a client for a server at a URL.
-func Client(url, key, secret string) *s3.Client {
+// Client returns a client for a store at a URL.
+func Client(url string, change ...func(*s3.Options)) *s3.Client {
 	return s3.New(s3.Options{
 		BaseEndpoint: aws.String(url), Region: "us-east-1", UsePathStyle: true,
-		Credentials: credentials.NewStaticCredentialsProvider(key, secret, ""),
-	})
+		Credentials: credentials.NewStaticCredentialsProvider(Key, Secret, ""),
+	}, change...)
 }

@@ -17,7 +17,7 @@ const (
 	EtcdEnv      = "FENCEROW_ETCD"         // host:port
 	ZooKeeperEnv = "FENCEROW_ZOOKEEPER"    // host:port
 	RedisEnv     = "FENCEROW_REDIS"        // host:port
-	S3Env        = "FENCEROW_S3"           // URL of a versitygw with the credentials of versitygw.go
+	S3Env        = "FENCEROW_S3"           // URL of a versitygw with the credentials of package objectstore
 )
 
 // Server is a running server.

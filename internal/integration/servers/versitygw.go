@@ -17,12 +17,6 @@ import (
 	"github.com/fencerow/fencerow/internal/integration/objectstore"
 )
 
-// The credentials of an object store of the tests.
-const (
-	s3Key    = "ak"
-	s3Secret = "sksksksksk"
-)
-
 // S3Server is one private object store: versitygw over a folder. Its conditional writes are atomic.
 type S3Server struct {
 	*Node
@@ -47,17 +41,16 @@ func StartS3(ctx context.Context) (*S3Server, error) {
 		return nil, err
 	}
 	s := &S3Server{dir: dir}
-	files, attributes := filepath.Join(dir.path, "files"), filepath.Join(dir.path, "attributes")
-	err = errors.Join(os.Mkdir(files, 0o755), os.Mkdir(attributes, 0o755))
-	if err == nil {
+	files := filepath.Join(dir.path, "files")
+	if err = os.Mkdir(files, 0o755); err == nil {
 		s.Node, err = startOnFreePort(ctx, func(port int) program {
 			s.URL = fmt.Sprintf("http://127.0.0.1:%d", port)
 			return program{
 				name: "versitygw",
 				path: path,
-				// With a sidecar it needs no extended attributes of the file system.
-				args: []string{"--access", s3Key, "--secret", s3Secret, "--port", fmt.Sprintf("127.0.0.1:%d", port), "--quiet", "--health", "/healthz",
-					"posix", "--sidecar", attributes, files},
+				// ETags are kept in extended attributes. With --sidecar they are in other files, and conditional writes are not atomic.
+				args: []string{"--access", objectstore.Key, "--secret", objectstore.Secret, "--port", fmt.Sprintf("127.0.0.1:%d", port), "--quiet", "--health", "/healthz",
+					"posix", files},
 				dir:   dir.path,
 				stop:  syscall.SIGTERM,
 				ready: s.ready,
@@ -92,13 +85,12 @@ func (s *S3Server) Address() string { return s.URL }
 // Stop stops the server and removes its data.
 func (s *S3Server) Stop() error { return errors.Join(s.Node.Stop(), s.dir.remove()) }
 
-// Bucket makes a bucket of the test's own in an object store with atomic conditional writes, and returns a client for it.
-func Bucket(tb testing.TB) (*s3.Client, string) {
+// Bucket makes a bucket of the test's own in an object store with atomic conditional writes, and returns the store's URL and the name.
+func Bucket(tb testing.TB) (url, name string) {
 	tb.Helper()
-	client := objectstore.Client(address(tb, S3Env), s3Key, s3Secret)
-	name := "test-" + strings.ToLower(rand.Text())
-	if _, err := client.CreateBucket(context.Background(), &s3.CreateBucketInput{Bucket: &name}); err != nil {
+	url, name = address(tb, S3Env), "test-"+strings.ToLower(rand.Text())
+	if _, err := objectstore.Client(url).CreateBucket(context.Background(), &s3.CreateBucketInput{Bucket: &name}); err != nil {
 		tb.Fatal(err)
 	}
-	return client, name // it ends with the server
+	return url, name // it ends with the server
 }
