@@ -67,7 +67,7 @@ func TestLostAnswerIsResolved(t *testing.T) {
 	} {
 		for name, where := range map[string]cut{"before": cutBefore, "after": cutAfter} {
 			t.Run(form.name+", "+name, func(t *testing.T) {
-				const rounds = 50
+				const rounds = 200
 				var armed atomic.Bool
 				b, p := behindProxy(t, func(sql string) cut {
 					if strings.HasPrefix(sql, form.statement) && armed.CompareAndSwap(true, false) {

@@ -55,6 +55,22 @@ func (d database) ddl(statement string) string {
 	return regexp.MustCompile(`\btext\b`).ReplaceAllString(statement, "varchar(200) CHARACTER SET utf8mb4")
 }
 
+// openFoundRows opens the database of a connection again, so that rows that were found are counted.
+func openFoundRows(tb testing.TB, db *sql.DB) *sql.DB {
+	tb.Helper()
+	var name string
+	var port int
+	if err := db.QueryRow("SELECT DATABASE(), @@port").Scan(&name, &port); err != nil {
+		tb.Fatal(err)
+	}
+	found, err := sql.Open("mysql", fmt.Sprintf("root@tcp(127.0.0.1:%d)/%s?clientFoundRows=true", port, name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = found.Close() })
+	return found
+}
+
 func openSQLite(tb testing.TB, params string) *sql.DB {
 	tb.Helper()
 	return openFile(tb, filepath.Join(tb.TempDir(), "test.db"), params)
