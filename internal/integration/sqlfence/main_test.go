@@ -19,7 +19,10 @@ import (
 	_ "modernc.org/sqlite" // the driver of the SQLite tests
 )
 
-func TestMain(m *testing.M) { servers.Main(m) }
+func TestMain(m *testing.M) {
+	actAsWriter()
+	servers.Main(m)
+}
 
 // database is a dialect and how to get a database of its own.
 type database struct {
