@@ -80,7 +80,9 @@ func unknown(what string, err error) error {
 
 // isTemporary reports whether no answer came, or one that says that the store is not well. A store may have carried out what it answers
 // with 500.
-func isTemporary(status int) bool { return status == 0 || status >= 500 }
+func isTemporary(status int) bool {
+	return status == 0 || status >= http.StatusInternalServerError && status != http.StatusNotImplemented
+}
 
 // remedies are for what a store answers, by its code.
 var remedies = map[string]string{
