@@ -15,11 +15,11 @@ func describeMySQL(ctx context.Context, d Dialect, db sqlconn.Querier, name []st
 	}
 	args := []any{schema, name[len(name)-1]}
 	c := catalog{columns: map[string]string{}}
-	if err := one(ctx, db, d.statement("catalog_kind"), args, &c.kind); err != nil || c.kind == "" {
+	if err := one(ctx, db, d.query("catalog_kind"), args, &c.kind); err != nil || c.kind == "" {
 		return c, err
 	}
 	var column, declared string
-	err := eachRow(ctx, db, d.statement("catalog_columns"), args, []any{&column, &declared}, func() {
+	err := eachRow(ctx, db, d.query("catalog_columns"), args, []any{&column, &declared}, func() {
 		// "bigint(20) unsigned" is a bigint with a width that has no meaning.
 		c.columns[column], _, _ = strings.Cut(strings.ToLower(declared), "(")
 		c.columns[column], _, _ = strings.Cut(c.columns[column], " ")
@@ -27,5 +27,5 @@ func describeMySQL(ctx context.Context, d Dialect, db sqlconn.Querier, name []st
 	if err != nil {
 		return c, err
 	}
-	return c, c.readUnique(ctx, db, d.statement("catalog_unique"), args...)
+	return c, c.readUnique(ctx, db, d.query("catalog_unique"), args...)
 }

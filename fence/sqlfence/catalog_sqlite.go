@@ -14,14 +14,14 @@ func describeSQLite(ctx context.Context, d Dialect, db sqlconn.Querier, name []s
 		schema = name[0]
 	}
 	c := catalog{columns: map[string]string{}}
-	kind := strings.ReplaceAll(d.statement("catalog_kind"), "{schema}", d.quote(schema))
+	kind := strings.ReplaceAll(d.query("catalog_kind"), "{schema}", d.quote(schema))
 	if err := one(ctx, db, kind, []any{table}, &c.kind); err != nil || c.kind == "" {
 		return c, err
 	}
 	var primary []string
 	var column, declared string
 	var pk int
-	err := eachRow(ctx, db, d.statement("catalog_columns"), []any{table, schema}, []any{&column, &declared, &pk}, func() {
+	err := eachRow(ctx, db, d.query("catalog_columns"), []any{table, schema}, []any{&column, &declared, &pk}, func() {
 		if strings.Contains(strings.ToUpper(declared), "INT") { // what gives a column integer affinity
 			declared = integerAffinity
 		}
@@ -36,5 +36,5 @@ func describeSQLite(ctx context.Context, d Dialect, db sqlconn.Querier, name []s
 	if len(primary) > 0 {
 		c.unique = append(c.unique, primary)
 	}
-	return c, c.readUnique(ctx, db, d.statement("catalog_unique"), table, schema)
+	return c, c.readUnique(ctx, db, d.query("catalog_unique"), table, schema, schema)
 }

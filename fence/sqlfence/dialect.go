@@ -57,6 +57,9 @@ func (d Dialect) statement(name string) string {
 	return string(text)
 }
 
+// query returns the text of a file without its comments and its semicolon, behind which some drivers look for another statement.
+func (d Dialect) query(name string) string { return withoutComments(d.statement(name)) }
+
 // rowTemplates are the templates under sql/row, with those in their place that a dialect has of its own.
 var rowTemplates = map[string]*template.Template{
 	"postgres": parseRowTemplates("postgres"), "mysql": parseRowTemplates("mysql"), "sqlite": parseRowTemplates("sqlite"),

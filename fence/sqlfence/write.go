@@ -112,6 +112,21 @@ func (w *write) inTx(ctx context.Context, tx sqlconn.Querier) error {
 	return &RowsError{Expected: w.expect, Affected: rows}
 }
 
+// reason says why nothing was written.
+func (w *write) reason(ctx context.Context, tx sqlconn.Querier) error {
+	marks, err := w.table.readMarks(ctx, tx, w.stamp, w.key)
+	switch {
+	case err != nil:
+		return pending(w.what(), err)
+	case len(marks) == 0:
+		return w.missing(ctx, tx)
+	}
+	if err := worst(marks, w.table.schema.rule(), w.stamp); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s", fencerow.ErrRejected, w.what())
+}
+
 // written sends the statement and returns how many rows it has written.
 func (w *write) written(ctx context.Context, tx sqlconn.Querier) (int64, error) {
 	result, err := tx.Exec(ctx, w.statement.text, w.statement.args...)

@@ -1,4 +1,4 @@
--- ?1 the table. {schema} is the database it is in. What the object is; no row if there is none.
+-- Argument: the table. {schema} is the database it is in. What the object is; no row if there is none.
 SELECT type
   FROM {schema}.sqlite_master
- WHERE name = ?1;
+ WHERE name = ?;
