@@ -73,7 +73,11 @@ type claiming struct {
 // given up may still be made by the database; that does no harm, because it may be repeated.
 func (c claiming) run(ctx context.Context, resource fencerow.Resource, what string, attempt func(context.Context, sqlconn.Querier) error) error {
 	begin := time.Now()
-	first, cancel := context.WithTimeout(ctx, c.timeout/2)
+	limit := c.timeout
+	if c.dialect.sessions {
+		limit /= 2
+	}
+	first, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := fence.Resolve(first, true, func() error { return attempt(first, c.db) })
 	if err == nil || first.Err() == nil || ctx.Err() != nil || isDefinite(err) {

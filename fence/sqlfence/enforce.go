@@ -36,14 +36,15 @@ const (
 // after. It admits an update that moves (token, step) forward, an insert above the mark of a deleted row, and a delete whose mark was
 // kept in fencerow_gate before: what [Table.Update], [Table.Claim], [Table.Put] and [Table.Delete] do, and what a program in another
 // language does that writes the columns as their statements do. An update that leaves the columns alone is unfenced, one that lowers
-// them is stale. On Postgres a transaction that has passed the [Gate] of the row's own resource, or that has set
-// fencerow.resource and fencerow.token by set_config(…, …, true), may leave the columns to the trigger, which fills them in.
+// them is stale. On Postgres a transaction that has passed the [Gate] of the row's own resource, with Options.TellTriggers, or that has
+// set fencerow.resource and fencerow.token by set_config(…, …, true), may leave the columns to the trigger, which fills them in.
 //
 // # By the gate
 //
 // With GateClass, on Postgres only, a trigger asks that the transaction has passed the gate of a resource of that class, by
-// [Gate.Tx], [Gate.Shared] or [Gate.Admit], and that the gate still stores its number and grant. The table needs no columns. It suits
-// a lock that covers many rows or tables. A transaction that passes the gate only at its commit is refused.
+// [Gate.Tx], [Gate.Shared] or [Gate.Admit] of a gate with Options.TellTriggers, and that the gate still stores its number and grant. The
+// table needs no columns. It suits a lock that covers many rows or tables. A transaction that passes the gate only at its commit is
+// refused.
 //
 // # What is covered
 //

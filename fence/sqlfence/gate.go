@@ -37,7 +37,8 @@ func OpenGateOn(ctx context.Context, db sqlconn.DB, dialect Dialect, opts *Optio
 	if err := openGate(ctx, db, dialect); err != nil {
 		return nil, err
 	}
-	return &Gate{db: db, dialect: dialect, stmt: dialect.gateStatements(), opts: opts.resolve()}, nil
+	resolved := opts.resolve()
+	return &Gate{db: db, dialect: dialect, stmt: dialect.gateStatements(resolved.TellTriggers), opts: resolved}, nil
 }
 
 // Claim raises the mark of a resource to the stamp's token. From then on no transaction of an older holder is admitted; those

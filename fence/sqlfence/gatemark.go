@@ -12,13 +12,18 @@ import (
 // gateStatements read and write the marks in the table fencerow_gate.
 type gateStatements struct{ look, state, share, claim, admit, put, handover named }
 
-func (d Dialect) gateStatements() gateStatements {
+// gateStatements returns the statements. With tells, on Postgres, those that pass the gate say so to the triggers.
+func (d Dialect) gateStatements(tells bool) gateStatements {
+	told := ""
+	if tells && d.name == "postgres" {
+		told = "_told"
+	}
 	return gateStatements{
 		look:     d.named("gate_look"),
 		state:    d.named("gate_state"),
-		share:    d.named("gate_share"),
+		share:    d.named("gate_share" + told),
 		claim:    d.named("gate_claim"),
-		admit:    d.named("gate_admit"),
+		admit:    d.named("gate_admit" + told),
 		put:      d.named("gate_set"),
 		handover: d.named("gate_handover"),
 	}

@@ -23,6 +23,10 @@ type Options struct {
 	// transactions are rolled back. It needs the right to do so, and behind a pooler it may hit the work of somebody else who holds
 	// the same session. Default: off.
 	EndBlockers bool
+	// TellTriggers has the gate say to the triggers of the protected tables, by settings that end with the transaction, which resource's
+	// gate the transaction has passed. Triggers that ask for the gate need it, see [Enforcement]; it makes the first statement of a fenced
+	// transaction a little slower. Postgres only. Default: off.
+	TellTriggers bool
 	// MaxJump is the largest step from the stored number to that of a claim, against a poisoned number, such as a timestamp, that
 	// would make every later grant stale. A claim above it is [fencerow.ErrImplausible]. The first claim of a resource may have any
 	// number. Choose it far above what your lock service can do between two claims: numbers of etcd and ZooKeeper grow with every

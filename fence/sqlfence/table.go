@@ -61,7 +61,7 @@ func OpenTableOn(ctx context.Context, db sqlconn.DB, dialect Dialect, schema Sch
 		if err := openGate(ctx, db, dialect); err != nil {
 			return nil, err
 		}
-		t.gate = dialect.gateStatements()
+		t.gate = dialect.gateStatements(false)
 	}
 	return t, nil
 }

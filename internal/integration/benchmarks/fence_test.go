@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -78,11 +79,12 @@ func BenchmarkFence(b *testing.B) {
 		open    func(*testing.B) *sql.DB
 	}{
 		{"Postgres", sqlfence.Postgres, func(b *testing.B) *sql.DB { return servers.Postgres(b) }},
+		{"MariaDB", sqlfence.MySQL, func(b *testing.B) *sql.DB { return servers.MariaDB(b) }},
 		{"SQLite", sqlfence.SQLite, openSQLite},
 	} {
 		db := d.open(b)
 		must(b, db, `CREATE TABLE accounts (id bigint NOT NULL PRIMARY KEY, balance bigint NOT NULL DEFAULT 0, fence_token bigint NOT NULL DEFAULT 0,
-			fence_step bigint NOT NULL DEFAULT 0, fence_grant text NOT NULL DEFAULT '')`)
+			fence_step bigint NOT NULL DEFAULT 0, fence_grant varchar(200) NOT NULL DEFAULT '')`)
 		must(b, db, "INSERT INTO accounts (id) VALUES (42), (43)")
 		accounts, err := sqlfence.OpenTable(ctx, db, d.dialect,
 			sqlfence.Schema{Name: "accounts", Class: "account", Key: []string{"id"}, Step: "fence_step", Grant: "fence_grant"}, nil)
@@ -99,7 +101,13 @@ func BenchmarkFence(b *testing.B) {
 		if err := accounts.Claim(ctx, next(), key, nil); err != nil {
 			b.Fatal(err)
 		}
-		const update = "UPDATE accounts SET balance = balance - $1 WHERE id = $2"
+		update, read, set := "UPDATE accounts SET balance = balance - $1 WHERE id = $2", "SELECT balance FROM accounts WHERE id = $1", "UPDATE accounts SET balance = $1 WHERE id = $2"
+		if d.dialect.Name() == "mysql" {
+			placeholder := regexp.MustCompile(`\$\d`)
+			for _, text := range []*string{&update, &read, &set} {
+				*text = placeholder.ReplaceAllString(*text, "?")
+			}
+		}
 		b.Run(d.name+"/row-update", func(b *testing.B) {
 			beside(b, func() error {
 				_, err := db.ExecContext(ctx, update, 1, 43)
@@ -125,16 +133,33 @@ func BenchmarkFence(b *testing.B) {
 				})
 			})
 		})
+		b.Run(d.name+"/transaction-at-commit", func(b *testing.B) {
+			beside(b, func() error {
+				tx, err := db.BeginTx(ctx, nil)
+				if err != nil {
+					return err
+				}
+				if _, err := tx.ExecContext(ctx, update, 1, 43); err != nil {
+					return err
+				}
+				return tx.Commit()
+			}, func() error {
+				return gate.TxAtCommit(ctx, next(), account, func(ctx context.Context, tx *sqlfence.Tx) error {
+					_, err := tx.ExecContext(ctx, update, 1, 42)
+					return err
+				})
+			})
+		})
 		b.Run(d.name+"/transaction-read-write", func(b *testing.B) {
 			work := func(on interface {
 				ExecContext(context.Context, string, ...any) (sql.Result, error)
 				QueryRowContext(context.Context, string, ...any) *sql.Row
 			}, id int) error {
 				var balance int64
-				if err := on.QueryRowContext(ctx, "SELECT balance FROM accounts WHERE id = $1", id).Scan(&balance); err != nil {
+				if err := on.QueryRowContext(ctx, read, id).Scan(&balance); err != nil {
 					return err
 				}
-				_, err := on.ExecContext(ctx, "UPDATE accounts SET balance = $1 WHERE id = $2", balance-1, id)
+				_, err := on.ExecContext(ctx, set, balance-1, id)
 				return err
 			}
 			beside(b, func() error {

@@ -306,7 +306,7 @@ func TestSettingsPresentTheToken(t *testing.T) {
 
 // The trigger of a table that a broader lock protects asks for the gate.
 func TestTriggerThatAsksForTheGate(t *testing.T) {
-	b := newBank(t, postgres, nil)
+	b := newBank(t, postgres, &sqlfence.Options{TellTriggers: true})
 	exec(t, b.db, "CREATE TABLE invoices (id bigint PRIMARY KEY, paid bigint NOT NULL DEFAULT 0)")
 	exec(t, b.db, "INSERT INTO invoices (id) VALUES (1)")
 	enforce(t, b, sqlfence.Enforcement{Schema: sqlfence.Schema{Name: "invoices"}, GateClass: "account", Mode: sqlfence.Enforce})
@@ -323,6 +323,10 @@ func TestTriggerThatAsksForTheGate(t *testing.T) {
 	}
 	if err := b.gate.TxAtCommit(t.Context(), older.Stamp(3), account, pay); !errors.Is(err, fencerow.ErrUnfenced) {
 		t.Errorf("before the gate at the commit: %v", err)
+	}
+	_, silent := openFences(t, postgres, b.db, nil)
+	if err := silent.Tx(t.Context(), older.Stamp(4), account, pay); !errors.Is(err, fencerow.ErrUnfenced) {
+		t.Errorf("through a gate that does not tell: %v", err)
 	}
 	foreign := fencerowtest.Token("test:1", "order/42", 9)
 	if err := b.gate.Tx(t.Context(), foreign.Stamp(1), "order/42", pay); !errors.Is(err, fencerow.ErrUnfenced) {
