@@ -136,6 +136,9 @@ func (r *relay) send(ctx context.Context) {
 			log.Fatal(err) // a real relay would send it again
 		}
 		_ = response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			log.Fatal(response.Status) // so here; what was not taken is not sent
+		}
 		r.sent = append(r.sent, id)
 	}
 	if err := rows.Err(); err != nil {

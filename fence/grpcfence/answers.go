@@ -46,7 +46,7 @@ var answers = map[string]struct {
 // text.
 func encode(err error) (metadata.MD, error) {
 	name := string(fencerow.VerdictOf(err))
-	if errors.Is(err, fencerow.ErrInvalidToken) {
+	if name == string(fencerow.Failed) && errors.Is(err, fencerow.ErrInvalidToken) {
 		name = malformed
 	}
 	a, ours := answers[name]
@@ -77,8 +77,10 @@ func decode(err error, trailer metadata.MD) error {
 	name := first(problemKey)
 	a, ours := answers[name]
 	if !ours {
+		// Besides the service, gRPC itself makes errors with these codes, also after the service has applied the call:
+		// RESOURCE_EXHAUSTED stands for a reply that is larger than the client takes.
 		switch status.Code(err) {
-		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown, codes.Internal, codes.DataLoss:
+		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown, codes.Internal, codes.DataLoss, codes.ResourceExhausted:
 			return fmt.Errorf("%w: grpcfence: %w", fencerow.ErrAmbiguous, err)
 		}
 		return err

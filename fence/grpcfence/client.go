@@ -27,7 +27,7 @@ func UnaryClient(observer *fencerow.Observer) grpc.UnaryClientInterceptor {
 }
 
 // StreamClient is [UnaryClient] for streams. All messages of a stream are one operation under one stamp; its answer is the error with which
-// the stream ends.
+// the stream ends. The answer of a stream that is not received to its end is told to nobody.
 func StreamClient(observer *fencerow.Observer) grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		stamp := FromContext(ctx)
@@ -39,6 +39,6 @@ func StreamClient(observer *fencerow.Observer) grpc.StreamClientInterceptor {
 		if err != nil {
 			return nil, stamp.Settle(ctx, observer, fencerow.Write, decode(err, nil))
 		}
-		return &clientStream{ClientStream: stream, stamp: stamp, observer: observer}, nil
+		return &clientStream{ClientStream: stream, stamp: stamp, observer: observer, many: desc.ServerStreams}, nil
 	}
 }

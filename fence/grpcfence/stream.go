@@ -15,12 +15,16 @@ type clientStream struct {
 	grpc.ClientStream
 	stamp    fencerow.Stamp
 	observer *fencerow.Observer
+	many     bool // whether replies go on until an end
 	once     sync.Once
 }
 
 func (s *clientStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err == nil {
+		if !s.many { // the one reply is there, and nobody asks for an end
+			s.settle(nil)
+		}
 		return nil
 	}
 	answer := err
@@ -30,6 +34,10 @@ func (s *clientStream) RecvMsg(m any) error {
 		err = decode(err, s.Trailer())
 		answer = err
 	}
-	s.once.Do(func() { _ = s.stamp.Settle(s.Context(), s.observer, fencerow.Write, answer) })
+	s.settle(answer)
 	return err
+}
+
+func (s *clientStream) settle(answer error) {
+	s.once.Do(func() { _ = s.stamp.Settle(s.Context(), s.observer, fencerow.Write, answer) })
 }

@@ -183,21 +183,6 @@ func TestStampsDoNotLeak(t *testing.T) {
 	}
 }
 
-// An answer that was begun is left as it is.
-func TestAnswersAreWrittenOnce(t *testing.T) {
-	response, err := exchange(t, httpfence.NewContext(t.Context(), stamp), func(w http.ResponseWriter, _ *http.Request, _ fencerow.Stamp) error {
-		w.WriteHeader(http.StatusAccepted)
-		return fencerow.ErrStale
-	}, &httpfence.Transport{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusAccepted {
-		t.Error(response.Status)
-	}
-}
-
 // A gateway that has lost the service's answer, or no answer at all, leaves the outcome unknown.
 func TestLostAnswersAreAmbiguous(t *testing.T) {
 	for name, base := range map[string]roundTripper{

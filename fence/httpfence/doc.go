@@ -27,7 +27,7 @@
 //	404 missing                     412 stale
 //	422 the caller's own condition  428 no header, or an unfenced row
 //	500 anything else, without its text
-//	503 outcome unknown, send the same stamp again
+//	503 outcome unknown, or the store was not reached: send the same stamp again
 //
 // A duplicate is a success, 200 with the header "Fence-Result: duplicate".
 package httpfence

@@ -1,11 +1,14 @@
 package httpfence
 
 import (
+	"bytes"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,8 +16,8 @@ import (
 	"github.com/fencerow/fencerow"
 )
 
-// problemPrefix is the beginning of the types of problems. What follows is the verdict, or "malformed".
-const problemPrefix = "urn:fencerow:problem:"
+// ProblemPrefix is the beginning of the types of problems. What follows is the verdict, such as urn:fencerow:problem:stale, or "malformed".
+const ProblemPrefix = "urn:fencerow:problem:"
 
 const malformed = "malformed"
 
@@ -52,7 +55,8 @@ var statuses = map[fencerow.Verdict]struct {
 }
 
 // WriteError writes the answer for an error of a fence: a problem document, or for a duplicate an empty success. An error that is no
-// answer of a fence becomes 500 without its text, which may not be meant for the client. It must be called before anything else is
+// answer of a fence becomes 500 without its text, which may not be meant for the client; but a network error or one of a time that has run
+// out is answered as an unknown outcome, because a store that is not reached admits nothing. It must be called before anything else is
 // written.
 func WriteError(w http.ResponseWriter, err error) {
 	verdict := fencerow.VerdictOf(err)
@@ -64,11 +68,14 @@ func WriteError(w http.ResponseWriter, err error) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
+	if verdict == fencerow.Failed && unreachable(err) {
+		verdict = fencerow.Ambiguous
+	}
 	p := problem{Type: "about:blank", Title: http.StatusText(http.StatusInternalServerError), Status: http.StatusInternalServerError}
-	if errors.Is(err, fencerow.ErrInvalidToken) {
-		p = problem{Type: problemPrefix + malformed, Title: "the header " + Header + " is malformed", Status: http.StatusBadRequest, Detail: err.Error()}
+	if verdict == fencerow.Failed && errors.Is(err, fencerow.ErrInvalidToken) {
+		p = problem{Type: ProblemPrefix + malformed, Title: "the header " + Header + " is malformed", Status: http.StatusBadRequest, Detail: err.Error()}
 	} else if s, ok := statuses[verdict]; ok {
-		p = problem{Type: problemPrefix + string(verdict), Title: s.title, Status: s.status}
+		p = problem{Type: ProblemPrefix + string(verdict), Title: s.title, Status: s.status}
 	}
 	var stale *fencerow.StaleError
 	if errors.As(err, &stale) {
@@ -89,13 +96,19 @@ func WriteError(w http.ResponseWriter, err error) {
 	_, _ = w.Write(body)
 }
 
+// unreachable reports whether err is one of a network or of a deadline, which is a net.Error too.
+func unreachable(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, driver.ErrBadConn)
+}
+
 // maxProblem bounds what is read of an answer's body, in bytes.
 const maxProblem = 64 << 10
 
 // Err returns what an answer of a service with this package says: nil for a success, [fencerow.ErrDuplicate] for one that was applied
-// before, the error of the fence for a problem of ours, and [fencerow.ErrAmbiguous] for 502, 503 and 504 of whoever it is, because a
-// gateway may have lost the service's answer. Any other answer is nil: it is not about the stamp. If it returns an error of a problem it
-// has read the body; a body that is something else is left to be read.
+// before, the error of the fence for a problem of ours, and [fencerow.ErrAmbiguous] for a problem that breaks off, and for 502, 503 and 504
+// of whoever it is, because a gateway may have lost the service's answer. Any other answer is nil: it is not about the stamp. The body is
+// left to be read and closed.
 func Err(response *http.Response) error {
 	if response.Header.Get(ResultHeader) == string(fencerow.Duplicate) {
 		return fmt.Errorf("%w: says the service", fencerow.ErrDuplicate)
@@ -103,10 +116,12 @@ func Err(response *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind == "application/problem+json" && response.StatusCode >= 400 {
 		body, err := io.ReadAll(io.LimitReader(response.Body, maxProblem))
-		_ = response.Body.Close()
-		response.Body = io.NopCloser(strings.NewReader(string(body)))
+		if err != nil {
+			return fmt.Errorf("%w: the answer %s breaks off: %w", fencerow.ErrAmbiguous, response.Status, err)
+		}
+		response.Body = readAgain{io.MultiReader(bytes.NewReader(body), response.Body), response.Body}
 		var p problem
-		if err == nil && json.Unmarshal(body, &p) == nil {
+		if json.Unmarshal(body, &p) == nil {
 			if found := p.err(); found != nil {
 				return found
 			}
@@ -119,9 +134,15 @@ func Err(response *http.Response) error {
 	return nil
 }
 
+// readAgain is a body of which the beginning was read.
+type readAgain struct {
+	io.Reader
+	io.Closer
+}
+
 // err returns the error that a problem of ours stands for, or nil.
 func (p problem) err() error {
-	name, ours := strings.CutPrefix(p.Type, problemPrefix)
+	name, ours := strings.CutPrefix(p.Type, ProblemPrefix)
 	if !ours {
 		return nil
 	}

@@ -38,8 +38,9 @@ type Transport struct {
 	Unstamped func(*http.Request) bool
 }
 
-// RoundTrip implements http.RoundTripper. A stamp is never sent to another host than the one that the request was made for: following a
-// redirect there is refused.
+// RoundTrip implements http.RoundTripper. A stamp is never sent to another host than the one that the request was made for, nor in plain
+// text where the request was encrypted: following a redirect there is refused, with [fencerow.ErrAmbiguous] if the first host may have
+// applied the request.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	base := t.Base
 	if base == nil {
@@ -69,7 +70,8 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = stamp.Settle(r.Context(), t.Observer, fencerow.Write, err)
 		return response, nil
 	} else if err == nil {
-		if response.StatusCode < 400 {
+		// A redirect says nothing: who follows it gets the answer.
+		if response.StatusCode/100 == 2 {
 			_ = stamp.Settle(r.Context(), t.Observer, fencerow.Write, nil)
 		}
 		return response, nil
@@ -92,10 +94,21 @@ func (t *Transport) check(r *http.Request) error {
 	if r.Header.Get(Header) != "" {
 		return fmt.Errorf("%w: httpfence: the request has a header %s already; pass the stamp on by its context", fencerow.ErrInvalidToken, Header)
 	}
-	if r.Response != nil && r.Response.Request != nil && r.Response.Request.URL.Host != r.URL.Host {
-		return fmt.Errorf("httpfence: the service at %s redirects to %s, which gets no stamp; send the request there yourself", r.Response.Request.URL.Host, r.URL.Host)
+	return checkRedirect(r)
+}
+
+// checkRedirect refuses a request that follows a redirect to another place. Where the request came from is not known if Base does not say.
+func checkRedirect(r *http.Request) error {
+	before := r.Response
+	if before == nil || before.Request != nil && before.Request.URL.Scheme == r.URL.Scheme && before.Request.URL.Host == r.URL.Host {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("httpfence: the service redirects to %s://%s, which gets no stamp; send the request there yourself", r.URL.Scheme, r.URL.Host)
+	switch before.StatusCode {
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return err // the request is to be sent there, so that it was not applied here
+	}
+	return fmt.Errorf("%w: %w", fencerow.ErrAmbiguous, err)
 }
 
 // refuse closes the body, as a RoundTripper must.

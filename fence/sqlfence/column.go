@@ -21,7 +21,7 @@ type (
 	Grant struct{ column[string] }
 )
 
-// NumberOf, StepOf and GrantOf return what a stamp writes.
+// NumberOf returns the number that a stamp writes.
 func NumberOf(stamp fencerow.Stamp) Number { return Number{of(stamp, stamp.Token().Number())} }
 
 // StepOf returns the step that a stamp writes.

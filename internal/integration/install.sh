@@ -32,6 +32,8 @@ need "" etcdctl etcd-client
 need "" redis-server redis-server
 need "" redis-sentinel redis-sentinel
 need "" java default-jre-headless
+need "" node nodejs
+need "" npm npm
 if [ ! -e /usr/share/java/zookeeper.jar ]; then packages+=(zookeeper); fi
 
 # The object store is a Go program that nobody packages. Building it takes minutes, so it is kept.
@@ -44,7 +46,19 @@ if ! has versitygw && [ ! -x "$store_dir/versitygw" ]; then
     give_up "versitygw could not be built"
 fi
 
-[ ${#packages[@]} -eq 0 ] && exit 0
+# The emulator of DynamoDB is a program for Node, of which a lock file would be all that the repository could keep.
+dynalite() {
+  local dir="${XDG_CACHE_HOME:-$HOME/.cache}/fencerow/dynalite-4.0.0"
+  [ -e "$dir/node_modules/dynalite/cli.js" ] && return
+  echo "install.sh: installing dynalite 4.0.0, once"
+  mkdir -p "$dir"
+  npm install --prefix "$dir" --ignore-scripts --no-audit --no-fund --silent dynalite@4.0.0 || give_up "dynalite could not be installed"
+}
+
+if [ ${#packages[@]} -eq 0 ]; then
+  dynalite
+  exit 0
+fi
 
 if ! command -v apt-get >/dev/null; then
   give_up "this is not a Debian system: please install what Debian calls ${packages[*]}, so that the programs are in PATH"
@@ -60,3 +74,4 @@ echo "install.sh: installing ${packages[*]}"
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300)
 "${apt[@]}" update
 "${apt[@]}" install -y --no-install-recommends "${packages[@]}"
+dynalite

@@ -3,7 +3,6 @@ package conformance
 
 import (
 	"context"
-	"database/sql"
 	"path/filepath"
 	"testing"
 
@@ -27,15 +26,4 @@ func newFile(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db")
 
 func sqliteDSN(file string) string {
 	return "file:" + file + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
-}
-
-// openSQLite opens the database in a file of that name.
-func openSQLite(t *testing.T, file string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite", sqliteDSN(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
 }

@@ -73,7 +73,8 @@ func stream(ctx context.Context, conn *grpc.ClientConn) error {
 	if err != nil {
 		return err
 	}
-	if err := s.SendMsg(new(emptypb.Empty)); err != nil {
+	// EOF means that the stream has ended already, and RecvMsg says how.
+	if err := s.SendMsg(new(emptypb.Empty)); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	for {
@@ -106,7 +107,8 @@ func TestEveryAnswerCrossesGRPC(t *testing.T) {
 		{fencerow.ErrRejected, codes.FailedPrecondition, fencerow.Rejected},
 		{fencerow.ErrUnfenced, codes.Unauthenticated, fencerow.Unfenced},
 		{fmt.Errorf("%w: %w", fencerow.ErrAmbiguous, stale), codes.Unavailable, fencerow.Ambiguous},
-		{status.Error(codes.ResourceExhausted, "not a fence's"), codes.ResourceExhausted, fencerow.Failed},
+		{status.Error(codes.PermissionDenied, "not a fence's"), codes.PermissionDenied, fencerow.Failed},
+		{errors.New("not a fence's, after what it may have done"), codes.Unknown, fencerow.Ambiguous},
 	} {
 		address := serve(t, func(ctx context.Context) error {
 			if got := grpcfence.FromContext(ctx); got != stamp {

@@ -139,9 +139,10 @@ func (s *Store) carryOut(r *http.Request, body []byte) reply {
 		id := strconv.Itoa(s.serial)
 		s.uploads[id] = map[int][]byte{}
 		return document(struct {
-			XMLName               xml.Name `xml:"InitiateMultipartUploadResult"`
-			Bucket, Key, UploadId string
-		}{Bucket: bucket, Key: key, UploadId: id})
+			XMLName     xml.Name `xml:"InitiateMultipartUploadResult"`
+			Bucket, Key string
+			UploadID    string `xml:"UploadId"`
+		}{Bucket: bucket, Key: key, UploadID: id})
 	case query.Has("uploadId"):
 		return s.multipart(objects, key, r, body)
 	}

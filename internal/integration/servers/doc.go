@@ -1,5 +1,5 @@
 // Package servers gives tests private servers that leave nothing behind: PostgreSQL, MariaDB, etcd, ZooKeeper,
-// Redis and an object store.
+// Redis, an object store and dynalite, an emulator of DynamoDB.
 //
 // A test asks for a database of its own, or for the address of a server that it shares:
 //
