@@ -37,6 +37,7 @@ const (
 	staleIsForgotten          = "stale answer does not reach the lease"
 	deleteForgetsTheMark      = "delete forgets the mark"
 	pairIsTwoWrites           = "two values are two writes"
+	refusedClaimForgetsSteps  = "refused claim forgets the steps"
 	anyJumpAdmitted           = "any jump admitted"
 	claimReturnsAnOldValue    = "claim returns an old value"
 	lostReplyIsRefused        = "lost reply is called refused"
@@ -112,6 +113,9 @@ var plantedInFences = []struct {
 	{laxClaim, "source-that-steps-back", claimed},
 	{pairIsTwoWrites, "transfer-keeps-the-sum", claimed},
 	{anyJumpAdmitted, "implausible-number-refused", claimed},
+	{refusedClaimForgetsSteps, "implausible-number-refused", claimed},
+	{refusedClaimForgetsSteps, "foreign-source-refused", claimed},
+	{refusedClaimForgetsSteps, "refusal-leaves-no-trace", claimed},
 	{deleteForgetsTheMark, "delete-keeps-the-mark", claimed},
 	{deleteForgetsTheMark, "delete-keeps-the-mark", stepped},
 	{lostReplyIsRefused, "lost-reply-is-no-refusal", claimed},

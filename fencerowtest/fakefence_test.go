@@ -70,6 +70,13 @@ func (f *fakeFence) Load(_ context.Context, r fencerow.Resource) (int64, int64, 
 
 func (f *fakeFence) Claim(ctx context.Context, s fencerow.Stamp, r fencerow.Resource) (int64, error) {
 	value, err := f.claim(s, r)
+	if err != nil && f.mistake == refusedClaimForgetsSteps {
+		f.mu.Lock()
+		if row := f.rows[r]; row != nil {
+			row.step = 0
+		}
+		f.mu.Unlock()
+	}
 	return value, f.settle(ctx, s, err)
 }
 

@@ -44,7 +44,8 @@ func foreignSourceIsRefused(p *fenceProbe) {
 	r := p.resource()
 	h := p.grant(r, 7)
 	h.claim()
-	h.write(70)
+	used := h.next()
+	p.ok(h.send(used, 70), "write")
 	for _, number := range []int64{6, 7, 8} {
 		foreign := &holder{p: p, token: Token("kit:2", r, number), step: 100}
 		if p.h.Features.Claims {
@@ -53,6 +54,7 @@ func foreignSourceIsRefused(p *fenceProbe) {
 		p.refused(foreign.tryWrite(666), fencerow.SourceMismatch, fmt.Sprintf("a write under number %d of another source", number))
 		p.stores(r, 70, 7, "after a token of another source")
 	}
+	p.usedUp(h, used, "after refused claims")
 	h.write(71)
 }
 
@@ -162,10 +164,12 @@ func implausibleNumberIsRefused(p *fenceProbe) {
 	const first = 1 << 40
 	h := p.grant(r, first) // the first may have any number
 	h.claim()
-	h.write(1)
+	used := h.next()
+	p.ok(h.send(used, 1), "write")
 	p.grant(r, first+jump+1).refusedClaim(fencerow.Implausible, "a claim of a number that is too far above the mark")
 	p.grant(r, math.MaxInt64).refusedClaim(fencerow.Implausible, "a claim of the largest number")
 	p.stores(r, 1, first, "after the claims of implausible numbers")
+	p.usedUp(h, used, "after refused claims")
 	h.write(2)
 	next := p.grant(r, first+jump)
 	next.claim()

@@ -61,13 +61,19 @@ func refusalLeavesNoTrace(p *fenceProbe) {
 	r := p.resource()
 	h := p.grant(r, 9)
 	h.claim()
-	h.write(90)
-	older := p.grant(r, 8)
+	used := h.next()
+	p.ok(h.send(used, 90), "write")
+	older, twin := p.grant(r, 8), p.grant(r, 9)
 	older.step = 1000
 	for range 3 {
 		p.refused(older.tryWrite(666), fencerow.Stale, "a stale write")
+		if p.h.Features.Claims {
+			older.refusedClaim(fencerow.Stale, "a stale claim")
+			twin.refusedClaim(fencerow.TokenReused, "a claim of a reused number")
+		}
 		p.stores(r, 90, 9, "after a refused write")
 	}
+	p.usedUp(h, used, "after refused writes and claims")
 	if p.h.Features.Steps {
 		h.write(91) // the steps of the refused grant were not recorded
 		p.stores(r, 91, 9, "after the holder went on")

@@ -135,3 +135,10 @@ func (p *fenceProbe) stores(resource fencerow.Resource, value, number int64, whe
 		p.broken("%s: the store holds the value %d under number %d, want %d under %d", when, v, n, value, number)
 	}
 }
+
+// usedUp asserts that a stamp which was applied is still known to be.
+func (p *fenceProbe) usedUp(h *holder, used fencerow.Stamp, when string) {
+	if p.h.Features.Steps {
+		p.refused(h.send(used, 666), fencerow.Duplicate, "a stamp that was applied, "+when)
+	}
+}

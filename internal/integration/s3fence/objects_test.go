@@ -402,3 +402,48 @@ func TestBadInput(t *testing.T) {
 		wantVerdict(t, err, fencerow.Unfenced, text)
 	}
 }
+
+// What an older holder has written while the newer one's claim was on its way, and was told that it is applied, is taken over.
+func TestKeyedClaimTakesOverWhatCameInBetween(t *testing.T) {
+	double, client := double(t)
+	keyed, err := s3fence.OpenKeyed(client, "bucket", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older, newer := grant(33), grant(34)
+	if _, err := keyed.Claim(t.Context(), older.Stamp(1), report); err != nil {
+		t.Fatal(err)
+	}
+	if err := keyed.Write(t.Context(), older.Stamp(1), report, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	held, proceed := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	double.Disturb = func(r *http.Request) (f objectstore.Fault) {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "0034/") {
+			once.Do(func() { close(held); f.Hold = proceed })
+		}
+		return f
+	}
+	type answer struct {
+		object s3fence.KeyedObject
+		err    error
+	}
+	claimed := make(chan answer, 1)
+	go func() {
+		object, err := keyed.Claim(context.Background(), newer.Stamp(1), report)
+		claimed <- answer{object, err}
+	}()
+	<-held // the claim has read, and has not published yet
+	if err := keyed.Write(t.Context(), older.Stamp(2), report, []byte("second")); err != nil {
+		t.Fatalf("nothing has told the store of the newer holder yet: %v", err)
+	}
+	close(proceed)
+	a := <-claimed
+	if a.err != nil || string(a.object.Data) != "second" {
+		t.Errorf("the claim returned %q, %v, and the older holder was told that %q is applied", a.object.Data, a.err, "second")
+	}
+	if object, err := keyed.Read(t.Context(), report); err != nil || string(object.Data) != "second" || object.Mark.Number != 34 {
+		t.Errorf("readers get %q under %+v, %v", object.Data, object.Mark, err)
+	}
+}

@@ -372,3 +372,35 @@ func TestTableInAnotherTransaction(t *testing.T) {
 		}
 	})
 }
+
+// A table of MySQL without transactions cannot be fenced, and neither can what only looks like one.
+func TestTablesOfMySQLThatDoNotFit(t *testing.T) {
+	db := mariadb.open(t)
+	exec(t, db, "CREATE TABLE isam (id bigint PRIMARY KEY, fence_token bigint DEFAULT 0) ENGINE = MyISAM")
+	exec(t, db, "CREATE TABLE small (id bigint PRIMARY KEY, fence_token int DEFAULT 0)")
+	exec(t, db, "CREATE TABLE prefixed (id varchar(200), fence_token bigint DEFAULT 0, UNIQUE KEY (id(10)))")
+	exec(t, db, "CREATE TABLE parts (id bigint PRIMARY KEY, n bigint DEFAULT 0, fence_token bigint unsigned DEFAULT 0) PARTITION BY HASH (id) PARTITIONS 4")
+	exec(t, db, "INSERT INTO parts (id) VALUES (42)")
+	open := func(name string) (*sqlfence.Table, error) {
+		return sqlfence.OpenTable(t.Context(), db, sqlfence.MySQL, sqlfence.Schema{Name: name, Class: "account", Key: []string{"id"}}, nil)
+	}
+	_, err := open("isam")
+	wantError(t, err, "MyISAM table", "a table without transactions")
+	_, err = open("small")
+	wantError(t, err, "bigint", "a token of 32 bits")
+	_, err = open("nowhere.isam")
+	wantError(t, err, "does not exist", "another database")
+	prefixed, err := open("prefixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, prefixed.Update(t.Context(), grant(5).Stamp(1), key, sqlfence.Set("fence_token = 0")), "not unique", "a key of which the beginning is unique")
+	parts, err := open("parts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parts.Update(t.Context(), grant(5).Stamp(1), key, sqlfence.Set("n = 1")); err != nil {
+		t.Errorf("a partitioned table with an unsigned token: %v", err)
+	}
+	wantVerdict(t, parts.Update(t.Context(), grant(4).Stamp(1), key, sqlfence.Set("n = 2")), fencerow.Stale, "a stale write to it")
+}
